@@ -459,7 +459,7 @@ def acosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def add(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``input + alpha * other``, element by element."""
 
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None) -> Tensor:
@@ -468,16 +468,16 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``input + value * tensor1 * tensor2``."""
 
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``."""
 
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``."""
 
-def addmv_(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.addmv`: writes into ``self`` and returns it."""
 
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * outer(vec1, vec2)``."""
 
 def adjoint(input: Tensor) -> Tensor:
@@ -570,7 +570,7 @@ def as_strided_(input: Tensor, size: _int | Sequence[_int], stride: _int | Seque
 def as_strided_copy(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """`as_strided`, in new memory."""
 
-def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None, *, out: Tensor | None = None) -> Any:
+def as_strided_scatter(input: Tensor, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``."""
 
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -630,7 +630,7 @@ def atleast_3d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tenso
 def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
     """Tensors with at least 3 dimensions; the third is added behind."""
 
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Tensor | None = None) -> Any:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * bmm(batch1, batch2)``."""
 
 def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
@@ -669,8 +669,8 @@ def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: DType
 def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the given matrices along its diagonal and zeros elsewhere."""
 
-def bmm(input: Any, mat2: Any, *, out_dtype: Any = None, out: Tensor | None = None) -> Any:
-    """The products of two batches of matrices of one batch size; see `mm` for ``out_dtype``."""
+def bmm(input: Tensor, mat2: Tensor, *, out_dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+    """The products of two batches of matrices of one batch size."""
 
 def broadcast_shapes(*shapes: _int | Sequence[_int]) -> Size:
     """The shape that shapes (or sizes) broadcast to."""
@@ -690,7 +690,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
     """Tensors one after the other along a dimension that they have."""
 
-def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = 'use_mm_for_euclid_dist_if_necessary') -> Any:
+def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
     """The p-norm distances of each vector of ``x1`` to each of ``x2``."""
 
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -699,7 +699,7 @@ def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def ceil_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.ceil`: writes into ``self`` and returns it."""
 
-def chain_matmul(*matrices: Any, out: Tensor | None = None) -> Any:
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that needs the fewest multiplications."""
 
 def cholesky(input: Any, upper: Any = False, *, out: Tensor | None = None) -> Any:
@@ -786,8 +786,8 @@ def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def cosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.cosh`: writes into ``self`` and returns it."""
 
-def cosine_similarity(x1: Any, x2: Any, dim: Any = 1, eps: Any = 1e-08) -> Any:
-    """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
+    """The cosine of the angle between vectors along a dimension: ``sum(x1 * x2) / (norm(x1) * norm(x2))``."""
 
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """How many elements are not 0, along some dimensions or in all."""
@@ -795,8 +795,8 @@ def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Te
 def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariances of variables: one in each row, one observation in each column."""
 
-def cross(input: Any, other: Any, dim: Any = None, *, out: Tensor | None = None) -> Any:
-    """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
+def cross(input: Tensor, other: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The vector product in three dimensions."""
 
 def cummax(input: Tensor, dim: _int, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.cummax:
     """The largest element up to each one along a dimension, and where it is."""
@@ -846,7 +846,7 @@ def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) ->
 def diagonal_copy(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """`diagonal`, in new memory."""
 
-def diagonal_scatter(input: Any, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1, *, out: Tensor | None = None) -> Any:
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with a diagonal replaced."""
 
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -864,7 +864,7 @@ def div(input: Tensor | Scalar, other: Tensor | Scalar, *, rounding_mode: str | 
 def divide(input: Tensor | Scalar, other: Tensor | Scalar, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """The quotient of each pair of elements."""
 
-def dot(input: Any, tensor: Any, *, out: Tensor | None = None) -> Any:
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of the products of two vectors' elements."""
 
 def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
@@ -873,7 +873,7 @@ def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = No
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Tensors one behind the other, along dimension 2."""
 
-def einsum(equation: Any, *operands: Any) -> Any:
+def einsum(equation: str | Tensor, *operands: Tensor | Sequence[Any]) -> Tensor:
     """Sums of products of elements, by Einstein's convention."""
 
 def empty(*size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None, out: Tensor | None = None) -> Tensor:
@@ -882,7 +882,7 @@ def empty(*size: _int | Sequence[_int], dtype: DType | None = None, device: Devi
 def empty_like(input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """An uninitialised tensor of another's shape, dtype and device."""
 
-def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False, layout: Any = None) -> Any:
+def empty_permuted(size: _int | Sequence[_int], physical_layout: Sequence[_int], *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None) -> Tensor:
     """An uninitialised tensor that is dense in memory with its dimensions in the order of ``physical_layout``."""
 
 def empty_strided(size: _int | Sequence[_int], stride: _int | Sequence[_int], *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
@@ -1017,7 +1017,7 @@ def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> T
 def geqrf(input: Any, *, out: Tensor | None = None) -> Any:
     """The QR decomposition as LAPACK keeps it: R, and below it the vectors of the reflections that `orgqr` takes."""
 
-def ger(input: Any, vec2: Any, *, out: Tensor | None = None) -> Any:
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of all pairs of elements of two vectors."""
 
 def get_device(input: Tensor) -> _int:
@@ -1101,7 +1101,7 @@ def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The slices at some positions along a dimension."""
 
-def inner(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inner products along the last dimension of both."""
 
 def inverse(input: Any, *, out: Tensor | None = None) -> Any:
@@ -1161,7 +1161,7 @@ def istft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None
 def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Kaiser's window."""
 
-def kron(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
 
 def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.kthvalue:
@@ -1284,13 +1284,13 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements where the mask is true, in one dimension."""
 
-def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
 
 def matrix_exp(input: Any) -> Any:
     """The exponential of each square matrix of a batch: the sum of ``input^k / k!``."""
 
-def matrix_power(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied with itself n times; with negative n its inverse."""
 
 @_overload
@@ -1332,8 +1332,8 @@ def min(input: Tensor, dim: _int, keepdim: _bool=False, *, out: tuple[Tensor, ..
 def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of each pair of elements; nan if one is nan."""
 
-def mm(input: Any, mat2: Any, *, out_dtype: Any = None, out: Tensor | None = None) -> Any:
-    """The product of two matrices; of half-precision ones in ``out_dtype`` float32, if that is asked for."""
+def mm(input: Tensor, mat2: Tensor, *, out_dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
+    """The product of two matrices."""
 
 def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.mode:
     """The most frequent value along a dimension, and a position of it."""
@@ -1356,7 +1356,7 @@ def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *,
 def multiply(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """The product of each pair of elements."""
 
-def mv(input: Any, vec: Any, *, out: Tensor | None = None) -> Any:
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product of a matrix and a vector."""
 
 def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
@@ -1387,7 +1387,7 @@ def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bo
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
     """``length`` positions from ``start`` on, along a dimension; shares memory."""
 
-def narrow_copy(input: Any, dim: Any, start: Any, length: Any, *, out: Tensor | None = None) -> Any:
+def narrow_copy(input: Tensor, dim: _int, start: _int | Tensor, length: _int, *, out: Tensor | None = None) -> Tensor:
     """`narrow`, in new memory."""
 
 def ne(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
@@ -1448,16 +1448,16 @@ def orgqr(input: Any, input2: Any, *, out: Tensor | None = None) -> Any:
 def ormqr(input: Any, input2: Any, input3: Any, left: Any = True, transpose: Any = False, *, out: Tensor | None = None) -> Any:
     """``Q input3`` with the Q of Householder reflections, all its columns."""
 
-def outer(input: Any, vec2: Any, *, out: Tensor | None = None) -> Any:
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of all pairs of elements of two vectors."""
 
-def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: Any = 1e-06, keepdim: Any = False) -> Any:
+def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
     """The p-norm of ``x1 - x2 + eps`` along the last dimension."""
 
 def pca_lowrank(A: Any, q: Any = None, center: Any = True, niter: Any = 2) -> Any:
     """The q first principal components of the rows of a matrix, nearly."""
 
-def pdist(input: Any, p: Any = 2.0) -> Any:
+def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
     """The p-norm distances of each pair of rows, in the order of the upper triangle."""
 
 def permute(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
@@ -1619,7 +1619,7 @@ def select(input: Tensor, dim: _int, index: _int) -> Tensor:
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
     """`select`, in new memory."""
 
-def select_scatter(input: Any, src: Any, dim: Any, index: Any, *, out: Tensor | None = None) -> Any:
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with one position along a dimension replaced."""
 
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1655,10 +1655,10 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.sinh`: writes into ``self`` and returns it."""
 
-def slice_copy(input: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1, *, out: Tensor | None = None) -> Any:
+def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """Every ``step``-th position from ``start`` to before ``end`` along a dimension, in new memory."""
 
-def slice_scatter(input: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1, *, out: Tensor | None = None) -> Any:
+def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with a slice along a dimension replaced."""
 
 def slogdet(input: Any, *, out: Tensor | None = None) -> Any:
@@ -1674,7 +1674,7 @@ def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _i
     """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
 
 def split_copy(input: Tensor, split_size: _int | Sequence[_int], dim: _int = 0, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> tuple[Tensor, ...]:
-    """`_split`, in new memory."""
+    """`split`, in new memory."""
 
 def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """Pieces of the sizes given along a dimension, see `split`."""
@@ -1769,7 +1769,7 @@ def tanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def tensor_split(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor | None = None, dim: _int = 0, *, sections: _int | None = None, indices: Sequence[_int] | None = None, tensor_indices_or_sections: Tensor | None = None) -> tuple[Tensor, ...]:
     """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
 
-def tensordot(a: Any, b: Any, dims: Any = 2, *, out: Tensor | None = None) -> Any:
+def tensordot(a: Tensor, b: Tensor, dims: _int | Sequence[Sequence[_int]] | Tensor = 2, *, out: Tensor | None = None) -> Tensor:
     """The product of two tensors summed over some dimensions of each."""
 
 def tile(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
@@ -1781,7 +1781,7 @@ def to(input: Tensor, *args: DType | Device | Tensor, dtype: DType | None = None
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.topk:
     """The k largest (or smallest) elements along a dimension, and where they are."""
 
-def trace(input: Any) -> Any:
+def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
 
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
@@ -1855,13 +1855,13 @@ def unique_consecutive(input: Tensor, return_inverse: _bool=False, return_counts
 def unravel_index(indices: Tensor, shape: _int | Sequence[_int]) -> tuple[Tensor, ...]:
     """The positions along each dimension of a shape that positions in its flattened form stand for."""
 
-def unsafe_chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
+def unsafe_chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
     """`chunk`, in pieces that may be written to, since each has a history of its own."""
 
-def unsafe_split(input: Any, split_size: Any, dim: Any = 0) -> Any:
+def unsafe_split(input: Tensor, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """`split`, in pieces that may be written to, since each has a history of its own."""
 
-def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
     """`split`, in pieces that may be written to, since each has a history of its own."""
 
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
@@ -1882,7 +1882,7 @@ def var(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool
 def var_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> tuple[Tensor, Tensor]:
     """`var` and `mean`."""
 
-def vdot(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`dot` with the first vector conjugated."""
 
 def view(input: Tensor, *args: _int | Sequence[_int] | DType, size: Sequence[_int] | None = None, dtype: DType | None = None) -> Tensor:
@@ -1903,7 +1903,7 @@ def view_as_real(input: Tensor) -> Tensor:
 def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`view_as_real`, in new memory."""
 
-def view_copy(input: Any, size: Any = None, *, dtype: Any = None, out: Tensor | None = None) -> Any:
+def view_copy(input: Tensor, size: Sequence[_int] | DType | None = None, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """`Tensor.view` to a shape or a dtype, in new memory."""
 
 def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:

@@ -44,13 +44,23 @@ def documented(**pieces: str) -> Callable[[T], T]:
     """
 
     def fill(target: Any) -> Any:
-        text = target.__doc__
-        if text is not None:  # python -OO leaves none
-            if sys.version_info < (3, 13):  # which takes the indentation away by itself
-                text = text.replace("\n    ", "\n")
+        text = text_of(target)
+        if text:  # python -OO leaves none
             for name, piece in pieces.items():
                 text = text.replace(f"{{{name}}}", piece)
             target.__doc__ = text
         return target
 
     return fill
+
+
+def text_of(function: Any) -> str:
+    """A function's docstring without the indentation of its lines; "" without one."""
+    text = function.__doc__ or ""
+    return text if sys.version_info >= (3, 13) else text.replace("\n    ", "\n")  # 3.13 compiles it so
+
+
+def section(function: Any, title: str) -> str:
+    """The section of a function's docstring with this title, ready to be appended to another; "" without one."""
+    _, found, rest = text_of(function).partition(f"\n\n{title}\n{'-' * len(title)}\n")
+    return found + rest.partition("\n\n")[0] if found else ""

@@ -297,7 +297,7 @@ class Methods(TensorBase):
     def add_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.add`: writes into ``self`` and returns it."""
 
-    def addbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
 
     def addbmm_(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
@@ -315,22 +315,22 @@ class Methods(TensorBase):
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """In-place variant of `weft.addcmul`: writes into ``self`` and returns it."""
 
-    def addmm(self, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * input + alpha * (mat1 @ mat2)``."""
 
-    def addmm_(self, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.addmm`: writes into ``self`` and returns it."""
 
-    def addmv(self, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * input + alpha * (mat @ vec)``."""
 
-    def addmv_(self, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.addmv`: writes into ``self`` and returns it."""
 
-    def addr(self, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * input + alpha * outer(vec1, vec2)``."""
 
-    def addr_(self, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.addr`: writes into ``self`` and returns it."""
 
     def adjoint(self) -> Tensor:
@@ -420,7 +420,7 @@ class Methods(TensorBase):
     def as_strided_(self, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
         """In-place variant of `weft.as_strided`: writes into ``self`` and returns it."""
 
-    def as_strided_scatter(self, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    def as_strided_scatter(self, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``."""
 
     def asin(self) -> Tensor:
@@ -456,10 +456,10 @@ class Methods(TensorBase):
     def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: Any = False, inputs: Any = None) -> Any:
         """Add the gradient of this tensor to ``.grad`` of the leaves that it was computed from."""
 
-    def baddbmm(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * input + alpha * bmm(batch1, batch2)``."""
 
-    def baddbmm_(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.baddbmm`: writes into ``self`` and returns it."""
 
     def bernoulli(self, p: _float | None = None, *, generator: Generator | None = None) -> Tensor:
@@ -510,8 +510,8 @@ class Methods(TensorBase):
     def bitwise_xor_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.bitwise_xor`: writes into ``self`` and returns it."""
 
-    def bmm(self, mat2: Any, *, out_dtype: Any = None) -> Any:
-        """The products of two batches of matrices of one batch size; see `mm` for ``out_dtype``."""
+    def bmm(self, mat2: Tensor, *, out_dtype: DType | None = None) -> Tensor:
+        """The products of two batches of matrices of one batch size."""
 
     def bool(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as bool."""
@@ -627,8 +627,8 @@ class Methods(TensorBase):
     def cpu(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor on the CPU."""
 
-    def cross(self, other: Any, dim: Any = None) -> Any:
-        """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
+    def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
+        """The vector product in three dimensions."""
 
     def cuda(self, device: Device = None, non_blocking: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor on a CUDA device."""
@@ -684,7 +684,7 @@ class Methods(TensorBase):
     def diagonal(self, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
         """The elements at equal positions of two dimensions, as the last dimension; shares memory."""
 
-    def diagonal_scatter(self, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+    def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """A copy of ``input`` with a diagonal replaced."""
 
     def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
@@ -714,7 +714,7 @@ class Methods(TensorBase):
     def divide_(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
         """In-place variant of `weft.div`: writes into ``self`` and returns it."""
 
-    def dot(self, tensor: Any) -> Any:
+    def dot(self, tensor: Tensor) -> Tensor:
         """The sum of the products of two vectors' elements."""
 
     def double(self, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -867,7 +867,7 @@ class Methods(TensorBase):
     def geqrf(self) -> Any:
         """The QR decomposition as LAPACK keeps it: R, and below it the vectors of the reflections that `orgqr` takes."""
 
-    def ger(self, vec2: Any) -> Any:
+    def ger(self, vec2: Tensor) -> Tensor:
         """The products of all pairs of elements of two vectors."""
 
     @property
@@ -979,7 +979,7 @@ class Methods(TensorBase):
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """The slices at some positions along a dimension."""
 
-    def inner(self, other: Any) -> Any:
+    def inner(self, other: Tensor) -> Tensor:
         """Inner products along the last dimension of both."""
 
     def int(self, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -1087,7 +1087,7 @@ class Methods(TensorBase):
     def item(self) -> Number:
         """Return the only element as a Python number."""
 
-    def kron(self, other: Any) -> Any:
+    def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
 
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> _return_types.kthvalue:
@@ -1255,13 +1255,13 @@ class Methods(TensorBase):
     def masked_select(self, mask: Tensor) -> Tensor:
         """The elements where the mask is true, in one dimension."""
 
-    def matmul(self, other: Any) -> Any:
+    def matmul(self, other: Tensor) -> Tensor:
         """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
 
     def matrix_exp(self) -> Any:
         """The exponential of each square matrix of a batch: the sum of ``input^k / k!``."""
 
-    def matrix_power(self, n: Any) -> Any:
+    def matrix_power(self, n: _int) -> Tensor:
         """A square matrix multiplied with itself n times; with negative n its inverse."""
 
     @_overload
@@ -1300,8 +1300,8 @@ class Methods(TensorBase):
     def minimum(self, other: Tensor) -> Tensor:
         """The smaller of each pair of elements; nan if one is nan."""
 
-    def mm(self, mat2: Any, *, out_dtype: Any = None) -> Any:
-        """The product of two matrices; of half-precision ones in ``out_dtype`` float32, if that is asked for."""
+    def mm(self, mat2: Tensor, *, out_dtype: DType | None = None) -> Tensor:
+        """The product of two matrices."""
 
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> _return_types.mode:
         """The most frequent value along a dimension, and a position of it."""
@@ -1333,7 +1333,7 @@ class Methods(TensorBase):
     def multiply_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
 
-    def mv(self, vec: Any) -> Any:
+    def mv(self, vec: Tensor) -> Tensor:
         """The product of a matrix and a vector."""
 
     def mvlgamma(self, p: _int) -> Tensor:
@@ -1370,7 +1370,7 @@ class Methods(TensorBase):
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """``length`` positions from ``start`` on, along a dimension; shares memory."""
 
-    def narrow_copy(self, dim: Any, start: Any, length: Any) -> Any:
+    def narrow_copy(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """`narrow`, in new memory."""
 
     def ne(self, other: Tensor | Scalar) -> Tensor:
@@ -1449,7 +1449,7 @@ class Methods(TensorBase):
     def ormqr(self, input2: Any, input3: Any, left: Any = True, transpose: Any = False) -> Any:
         """``Q input3`` with the Q of Householder reflections, all its columns."""
 
-    def outer(self, vec2: Any) -> Any:
+    def outer(self, vec2: Tensor) -> Tensor:
         """The products of all pairs of elements of two vectors."""
 
     @property
@@ -1625,7 +1625,7 @@ class Methods(TensorBase):
     def select(self, dim: _int, index: _int) -> Tensor:
         """One position along a dimension, which is removed; shares memory."""
 
-    def select_scatter(self, src: Any, dim: Any, index: Any) -> Any:
+    def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """A copy of ``input`` with one position along a dimension replaced."""
 
     def set_(self, source: Any = None, storage_offset: Any = 0, size: Any = None, stride: Any = None) -> Tensor:
@@ -1679,7 +1679,7 @@ class Methods(TensorBase):
     def size(self, dim: Any = None) -> Any:
         ...
 
-    def slice_scatter(self, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
+    def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
         """A copy of ``input`` with a slice along a dimension replaced."""
 
     def slogdet(self) -> Any:
@@ -1823,7 +1823,7 @@ class Methods(TensorBase):
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> _return_types.topk:
         """The k largest (or smallest) elements along a dimension, and where they are."""
 
-    def trace(self) -> Any:
+    def trace(self) -> Tensor:
         """The sum of a matrix's diagonal."""
 
     def transpose(self, dim0: Any, dim1: Any) -> Any:
@@ -1895,13 +1895,13 @@ class Methods(TensorBase):
     def unique_consecutive(self, return_inverse: _bool=False, return_counts: _bool=False, dim: _int | None=None) -> tuple[Tensor, ...]:
         """Without the elements (or slices along ``dim``) that equal the one before."""
 
-    def unsafe_chunk(self, chunks: Any, dim: Any = 0) -> Any:
+    def unsafe_chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """`chunk`, in pieces that may be written to, since each has a history of its own."""
 
-    def unsafe_split(self, split_size: Any, dim: Any = 0) -> Any:
+    def unsafe_split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """`split`, in pieces that may be written to, since each has a history of its own."""
 
-    def unsafe_split_with_sizes(self, split_sizes: Any, dim: Any = 0) -> Any:
+    def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """`split`, in pieces that may be written to, since each has a history of its own."""
 
     def unsqueeze(self, dim: _int) -> Tensor:
@@ -1916,7 +1916,7 @@ class Methods(TensorBase):
     def var(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Tensor:
         """The variance over some dimensions, or over all."""
 
-    def vdot(self, other: Any) -> Any:
+    def vdot(self, other: Tensor) -> Tensor:
         """`dot` with the first vector conjugated."""
 
     def view(self, *args: _int | Sequence[_int] | DType, size: Sequence[_int] | None = None, dtype: DType | None = None) -> Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from weft._tensor.base import Tensor
 from weft.autograd.grad_mode import no_grad
 from weft.ops._declare import composite
 from weft.ops._geometry import broadcast_shapes, wrap_dim
@@ -14,21 +15,51 @@ from weft.ops.joining import broadcast_tensors
 from weft.ops.softmax import vector_norm
 
 
-@composite(scalars="p eps")
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    """The p-norm of ``x1 - x2 + eps`` along the last dimension."""
+@composite()
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of ``x1 - x2 + eps`` along the last dimension.
+
+    Parameters
+    ----------
+    x1, x2 : Tensor, shape (..., D)
+        Broadcast to one shape.
+    p : float
+    eps : float
+        Keeps the gradient finite where the two are equal.
+    keepdim : bool
+        The last dimension stays, of size 1.
+
+    Examples
+    --------
+    >>> weft.pairwise_distance(weft.zeros(1, 2), weft.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
     difference = x1 - x2 + eps
     return vector_norm.op(difference, float(p), (difference.ndim - 1,) if difference.ndim else (), keepdim)
 
 
-@composite(scalars="eps")
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``.
+@composite()
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along a dimension: ``sum(x1 * x2) / (norm(x1) * norm(x2))``.
+
+    Parameters
+    ----------
+    x1, x2 : Tensor, floating
+        Broadcast to one shape.
+    dim : int
+        It is removed.
+    eps : float
+        Norms below it count as it.
 
     Raises
     ------
     RuntimeError
         For integers, or shapes that do not broadcast.
+
+    Examples
+    --------
+    >>> weft.cosine_similarity(weft.tensor([1.0, 0.0]), weft.tensor([[2.0, 0.0], [0.0, 2.0], [-1.0, 0.0]]))
+    tensor([ 1.,  0., -1.])
     """
     if x1._key is not x2._key:
         common = (x1.new_empty(0) + x2.new_empty(0)).dtype
@@ -69,8 +100,8 @@ def check_vectors(name: str, x1: Any, x2: Any, p: float) -> None:
         raise RuntimeError(f"{name}: only supports non-negative p values, got p={p}")
 
 
-@composite(autocast="float32", scalars="p")
-def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+@composite(autocast="float32")
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-norm distances of each vector of ``x1`` to each of ``x2``.
 
     Parameters
@@ -78,6 +109,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     x1 : Tensor, shape (..., P, M)
     x2 : Tensor, shape (..., R, M)
     p : float
+        Not negative; 0 counts the elements that differ, infinity takes the largest difference.
     compute_mode : str
         Whether Euclidean distances come from a matrix product, which is faster and less exact: by
         default where P or R is above 25.
@@ -85,6 +117,11 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     Returns
     -------
     Tensor, shape (..., P, R).
+
+    Examples
+    --------
+    >>> weft.cdist(weft.tensor([[0.0, 0.0]]), weft.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
     """
     check_vectors("cdist", x1, x2, p)
     if x1.dtype is not x2.dtype:
@@ -117,9 +154,25 @@ def euclidean(x1: Any, x2: Any) -> Any:
     return square.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
 
 
-@composite(scalars="p")
-def pdist(input, p=2.0):
-    """The p-norm distances of each pair of rows, in the order of the upper triangle."""
+@composite()
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norm distances of each pair of rows, in the order of the upper triangle.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, M)
+    p : float
+        As for `cdist`.
+
+    Returns
+    -------
+    Tensor, shape (N * (N - 1) / 2,)
+
+    Examples
+    --------
+    >>> weft.pdist(weft.tensor([[0.0], [1.0], [5.0]]))
+    tensor([1., 5., 4.])
+    """
     if input.ndim != 2:
         raise RuntimeError(f"pdist: only supports 2D tensors, got: {input.ndim}D of shape {list(input.shape)}")
     check_vectors("pdist", input, input, p)

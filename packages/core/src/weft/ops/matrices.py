@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap
 from weft.ops._inplace import view_inplace, write_inplace
 from weft.ops.creation import factor, fitting
 from weft.ops.pointwise import check_factor, conj
+from weft.types import DType, Scalar
 
 
 def same_dtype(name: str, *tensors: Any) -> None:
@@ -50,7 +52,7 @@ def same_dtype(name: str, *tensors: Any) -> None:
     autocast="half",
     quick=functions.matrix_product,
 )
-def matmul(input, other):
+def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product.
 
     Parameters
@@ -201,8 +203,26 @@ def wider(name: str, out_dtype: Any, *operands: Any) -> list[Any]:
 
 
 @composite("mm", out="exact", autocast="half")
-def mm(input, mat2, *, out_dtype=None):
-    """The product of two matrices; of half-precision ones in ``out_dtype`` float32, if that is asked for."""
+def mm(input: Tensor, mat2: Tensor, *, out_dtype: DType | None = None) -> Tensor:
+    """The product of two matrices.
+
+    Parameters
+    ----------
+    input : Tensor, shape (n, m)
+    mat2 : Tensor, shape (m, p), of input's dtype
+    out_dtype : dtype, optional
+        float32, for matrices of half precision: the sums are not rounded.
+
+    Raises
+    ------
+    RuntimeError
+        If the inner sizes differ, or an operand is no matrix.
+
+    Examples
+    --------
+    >>> weft.mm(weft.tensor([[1.0, 2.0]]), weft.tensor([[3.0], [4.0]]))
+    tensor([[11.]])
+    """
     same_dtype("mm", input, mat2)
     if out_dtype is not None:
         input, mat2 = wider("mm", out_dtype, input, mat2)
@@ -212,7 +232,7 @@ def mm(input, mat2, *, out_dtype=None):
 
 
 @op(tensors="input mat2", out="exact", dtypes="int", gradient=None, name="int_mm")
-def _int_mm(input, mat2):
+def _int_mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of a matrix of int8 or uint8 with one of int8, in int32: what quantized models are made of.
 
     Parameters
@@ -247,8 +267,26 @@ def _(xp, input, mat2):
 
 
 @composite("bmm", out="exact", autocast="half")
-def bmm(input, mat2, *, out_dtype=None):
-    """The products of two batches of matrices of one batch size; see `mm` for ``out_dtype``."""
+def bmm(input: Tensor, mat2: Tensor, *, out_dtype: DType | None = None) -> Tensor:
+    """The products of two batches of matrices of one batch size.
+
+    Parameters
+    ----------
+    input : Tensor, shape (b, n, m)
+    mat2 : Tensor, shape (b, m, p), of input's dtype
+    out_dtype : dtype, optional
+        float32, for matrices of half precision: the sums are not rounded.
+
+    Raises
+    ------
+    RuntimeError
+        If the sizes differ. `matmul` broadcasts.
+
+    Examples
+    --------
+    >>> weft.bmm(weft.ones(5, 2, 3), weft.ones(5, 3, 4)).shape
+    weft.Size([5, 2, 4])
+    """
     same_dtype("bmm", input, mat2)
     if out_dtype is not None:
         input, mat2 = wider("bmm", out_dtype, input, mat2)
@@ -267,8 +305,23 @@ def check_batches(name: str, a: Any, b: Any) -> None:
 
 
 @composite("mv", out="exact")
-def mv(input, vec):
-    """The product of a matrix and a vector."""
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector.
+
+    Parameters
+    ----------
+    input : Tensor, shape (n, m)
+    vec : Tensor, shape (m,), of input's dtype
+
+    Returns
+    -------
+    Tensor, shape (n,)
+
+    Examples
+    --------
+    >>> weft.mv(weft.tensor([[1.0, 2.0], [3.0, 4.0]]), weft.tensor([1.0, -1.0]))
+    tensor([-1., -1.])
+    """
     same_dtype("mv", input, vec)
     expect("mv", input=(input, 2), vec=(vec, 1))
     check_product("mv", input._array.shape, vec._array.shape)
@@ -276,8 +329,28 @@ def mv(input, vec):
 
 
 @composite("dot", out="exact")
-def dot(input, tensor):
-    """The sum of the products of two vectors' elements."""
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of the products of two vectors' elements.
+
+    Parameters
+    ----------
+    input, tensor : Tensor, shape (n,)
+        Of one dtype. Complex numbers are not conjugated, see `vdot`.
+
+    Returns
+    -------
+    Tensor, shape ()
+
+    Raises
+    ------
+    RuntimeError
+        If an operand is no vector, or their sizes differ.
+
+    Examples
+    --------
+    >>> weft.dot(weft.tensor([1, 2]), weft.tensor([3, 4]))
+    tensor(11)
+    """
     require_tensors("dot", input=input, tensor=tensor)
     sizes = input._array.shape, tensor._array.shape
     if len(sizes[0]) != 1 or len(sizes[1]) != 1:
@@ -300,14 +373,42 @@ def dot(input, tensor):
 
 
 @composite("vdot", out="exact")
-def vdot(input, other):
-    """`dot` with the first vector conjugated."""
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """`dot` with the first vector conjugated.
+
+    Parameters
+    ----------
+    input, other : Tensor, shape (n,)
+        Of one dtype.
+
+    Examples
+    --------
+    >>> weft.vdot(weft.tensor([1j]), weft.tensor([1j]))
+    tensor(1.+0.j)
+    """
     return dot(conj(input), other)
 
 
 @composite("inner", out=True)
-def inner(input, other):
-    """Inner products along the last dimension of both."""
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Inner products along the last dimension of both.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., m) or ()
+    other : Tensor, shape (..., m) or ()
+
+    Returns
+    -------
+    Tensor
+        Of the shape of input and then other, both without their last dimension; with a tensor without dimensions,
+        the product of the two.
+
+    Examples
+    --------
+    >>> weft.inner(weft.ones(2, 3), weft.ones(4, 3)).shape
+    weft.Size([2, 4])
+    """
     require_tensors("inner", input=input, other=other)
     if not input.ndim or not other.ndim:
         return input * other
@@ -324,8 +425,24 @@ def inner(input, other):
 
 
 @composite("outer ger", out=True)
-def outer(input, vec2):
-    """The products of all pairs of elements of two vectors."""
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """The products of all pairs of elements of two vectors.
+
+    Parameters
+    ----------
+    input : Tensor, shape (n,)
+    vec2 : Tensor, shape (m,)
+
+    Returns
+    -------
+    Tensor, shape (n, m)
+
+    Examples
+    --------
+    >>> weft.outer(weft.tensor([1, 2]), weft.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
     require_tensors("outer", input=input, vec2=vec2)
     expect("outer", input=(input, 1), vec2=(vec2, 1))
     return input.unsqueeze(1) * vec2
@@ -401,21 +518,73 @@ def with_product(name: str, input: Any, a: Any, b: Any, product: Any, beta: Any,
 
 
 @composite("addmm", "addmm_", out="exact", autocast="half", quick=functions.sum_and_product(sum_with_product.op))
-def addmm(input, mat1, mat2, *, beta=1, alpha=1):
-    """``beta * input + alpha * (mat1 @ mat2)``."""
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    """``beta * input + alpha * (mat1 @ mat2)``.
+
+    Parameters
+    ----------
+    input : Tensor, broadcastable to (n, p)
+    mat1 : Tensor, shape (n, m)
+    mat2 : Tensor, shape (m, p)
+    beta : number
+        With 0 the input is ignored, also what is nan or infinite in it.
+    alpha : number
+
+    Raises
+    ------
+    RuntimeError
+        If the sizes do not fit, or the dtypes differ.
+
+    Examples
+    --------
+    >>> bias, x, weight = weft.tensor([1.0, 2.0]), weft.ones(1, 3), weft.ones(2, 3)
+    >>> weft.addmm(bias, x, weight.t())
+    tensor([[4., 5.]])
+    """
     expect("addmm", mat1=(mat1, 2), mat2=(mat2, 2))
     return with_product("addmm", input, mat1, mat2, mm, beta, alpha)
 
 
 @composite("addmv", "addmv_", out="exact", autocast="half")
-def addmv(input, mat, vec, *, beta=1, alpha=1):
-    """``beta * input + alpha * (mat @ vec)``."""
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    """``beta * input + alpha * (mat @ vec)``.
+
+    Parameters
+    ----------
+    input : Tensor, broadcastable to (n,)
+    mat : Tensor, shape (n, m)
+    vec : Tensor, shape (m,)
+    beta : number
+        With 0 the input is ignored, also what is nan or infinite in it.
+    alpha : number
+
+    Examples
+    --------
+    >>> weft.addmv(weft.tensor([1.0]), weft.ones(1, 3), weft.ones(3), alpha=2)
+    tensor([7.])
+    """
     return plus_product("addmv", input, mv(mat, vec), beta, alpha)
 
 
 @composite("addr", "addr_", out=True)
-def addr(input, vec1, vec2, *, beta=1, alpha=1):
-    """``beta * input + alpha * outer(vec1, vec2)``."""
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    """``beta * input + alpha * outer(vec1, vec2)``.
+
+    Parameters
+    ----------
+    input : Tensor, broadcastable to (n, m)
+    vec1 : Tensor, shape (n,)
+    vec2 : Tensor, shape (m,)
+    beta : number
+        With 0 the input is ignored, also what is nan or infinite in it.
+    alpha : number
+
+    Examples
+    --------
+    >>> weft.addr(weft.zeros(2, 2), weft.tensor([1.0, 2.0]), weft.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     require_tensors("addr", input=input, vec1=vec1, vec2=vec2)
     common = result_dtype((input, vec1, vec2))
     for argument, value in (("beta", beta), ("alpha", alpha)):
@@ -429,16 +598,48 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
 
 
 @composite("baddbmm", "baddbmm_", out="exact", autocast="half")
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    """``beta * input + alpha * bmm(batch1, batch2)``."""
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    """``beta * input + alpha * bmm(batch1, batch2)``.
+
+    Parameters
+    ----------
+    input : Tensor, broadcastable to (b, n, p)
+    batch1 : Tensor, shape (b, n, m)
+    batch2 : Tensor, shape (b, m, p)
+    beta : number
+        With 0 the input is ignored, also what is nan or infinite in it.
+    alpha : number
+
+    Examples
+    --------
+    >>> weft.baddbmm(weft.ones(1), weft.ones(2, 1, 3), weft.ones(2, 3, 1), alpha=10)
+    tensor([[[31.]],
+    <BLANKLINE>
+            [[31.]]])
+    """
     expect("baddbmm", batch1=(batch1, 3), batch2=(batch2, 3))
     check_batches("baddbmm", batch1, batch2)
     return with_product("baddbmm", input, batch1, batch2, bmm, beta, alpha)
 
 
 @composite("addbmm", out="exact", autocast="half")
-def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    """``beta * input + alpha * bmm(batch1, batch2).sum(0)``.
+
+    Parameters
+    ----------
+    input : Tensor, broadcastable to (n, p)
+    batch1 : Tensor, shape (b, n, m)
+    batch2 : Tensor, shape (b, m, p)
+    beta : number
+        With 0 the input is ignored, also what is nan or infinite in it.
+    alpha : number
+
+    Examples
+    --------
+    >>> weft.addbmm(weft.ones(1, 1), weft.ones(2, 1, 3), weft.ones(2, 3, 1))
+    tensor([[7.]])
+    """
     same_dtype("addbmm", input, batch1, batch2)
     expect("addbmm", batch1=(batch1, 3), batch2=(batch2, 3))
     check_batches("addbmm", batch1, batch2)
@@ -462,7 +663,7 @@ Tensor.addbmm_ = with_error_context(_addbmm_)
 
 
 @composite(out="exact", autocast="half")
-def chain_matmul(*matrices):
+def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of several matrices, in the order that needs the fewest multiplications.
 
     `weft.linalg.multi_dot` is the newer name; it takes a list.
@@ -479,8 +680,26 @@ def chain_matmul(*matrices):
 
 
 @composite("matrix_power", out="exact")
-def matrix_power(input, n):
-    """A square matrix multiplied with itself n times; with negative n its inverse."""
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """A square matrix multiplied with itself n times; with negative n its inverse.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., m, m)
+    n : int
+        0 gives the identity.
+
+    Raises
+    ------
+    weft.linalg.LinAlgError
+        If n is negative and a matrix is singular.
+
+    Examples
+    --------
+    >>> weft.matrix_power(weft.tensor([[1, 1], [1, 0]]), 10)  # Fibonacci's numbers
+    tensor([[89, 55],
+            [55, 34]])
+    """
     require_tensors("matrix_power", input=input)
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"matrix_power(): argument 'n' must be int, not {type(n).__name__}")
@@ -508,7 +727,7 @@ def matrix_power(input, n):
 
 
 @composite(out="exact")
-def tensordot(a, b, dims=2):
+def tensordot(a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] | Tensor = 2) -> Tensor:
     """The product of two tensors summed over some dimensions of each.
 
     Parameters
@@ -516,6 +735,20 @@ def tensordot(a, b, dims=2):
     a, b : Tensor
     dims : int or (sequence of int, sequence of int)
         How many last dimensions of a and first of b, or which ones.
+
+    Returns
+    -------
+    Tensor, with the other dimensions of a, then those of b.
+
+    Raises
+    ------
+    RuntimeError
+        If the sizes of these dimensions differ.
+
+    Examples
+    --------
+    >>> weft.tensordot(weft.ones(2, 3, 4), weft.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
+    weft.Size([2, 5])
     """
     if isinstance(dims, TensorBase):
         dims = dims.tolist()
@@ -563,8 +796,24 @@ def arranged(tensor: Any, order: list[int], shape: tuple[int, ...]) -> Any:
 
 
 @composite("kron", out=True)
-def kron(input, other):
-    """The Kronecker product: each element of ``input`` times all of ``other``, as blocks."""
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """The Kronecker product: each element of ``input`` times all of ``other``, as blocks.
+
+    Parameters
+    ----------
+    input, other : Tensor
+        The one with fewer dimensions gets more of size 1 in front.
+
+    Returns
+    -------
+    Tensor, whose sizes are the products of theirs.
+
+    Examples
+    --------
+    >>> weft.kron(weft.eye(2), weft.tensor([[1.0, 2.0]]))
+    tensor([[1., 2., 0., 0.],
+            [0., 0., 1., 2.]])
+    """
     require_tensors("kron", input=input, other=other)
     more = input._array.ndim - other._array.ndim
     if more:
@@ -618,7 +867,7 @@ def _(batch):
 
 
 @composite("trace", autocast="float32")
-def trace(input):
+def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
         raise RuntimeError(f"trace: trace expects a matrix, but got {input.ndim}-D of shape {list(input.shape)}")
@@ -628,8 +877,21 @@ def trace(input):
 
 
 @composite("cross", out="exact")
-def cross(input, other, dim=None):
-    """The vector product in three dimensions, along ``dim`` (default: the first of size 3)."""
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The vector product in three dimensions.
+
+    Parameters
+    ----------
+    input, other : Tensor
+        Of size 3 along ``dim``; the other dimensions broadcast.
+    dim : int, optional
+        Default: the first of size 3, which is deprecated; `weft.linalg.cross` takes the last.
+
+    Examples
+    --------
+    >>> weft.cross(weft.tensor([1, 0, 0]), weft.tensor([0, 1, 0]), dim=0)
+    tensor([0, 0, 1])
+    """
     require_tensors("cross", input=input, other=other)
     if dim is None:
         warn_deprecated("cross without dim", "linalg.cross")
@@ -694,7 +956,7 @@ def _(grad, input, other_shape, dim):
 
 
 @composite(autocast="half")
-def einsum(equation, *operands):
+def einsum(equation: str | Tensor, *operands: Tensor | Sequence[Any]) -> Tensor:
     """Sums of products of elements, by Einstein's convention.
 
     Parameters

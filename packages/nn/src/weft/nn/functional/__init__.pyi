@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from collections.abc import Sequence
-from typing import Any
 from typing import Literal
 from typing import overload as _overload
 from weft._dtypes.dtypes import dtype
@@ -111,8 +110,8 @@ def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """``1 - cos`` of the angle between vectors where the target is 1, and ``cos - margin`` (or 0) where it is -1."""
 
-def cosine_similarity(x1: Any, x2: Any, dim: Any = 1, eps: Any = 1e-08) -> Any:
-    """The cosine of the angle between vectors along a dimension; norms below ``eps`` count as ``eps``."""
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+    """The cosine of the angle between vectors along a dimension: ``sum(x1 * x2) / (norm(x1) * norm(x2))``."""
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
     """The cross entropy of target classes (or probabilities) and the softmax of the input."""
@@ -337,10 +336,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 def pad(input: Tensor, pad: Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:
     """Add values before and after the last dimensions."""
 
-def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: Any = 1e-06, keepdim: Any = False) -> Any:
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
     """The p-norm of ``x1 - x2 + eps`` along the last dimension."""
 
-def pdist(input: Any, p: Any = 2.0) -> Any:
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances of each pair of rows, in the order of the upper triangle."""
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
