@@ -3,6 +3,7 @@
 from builtins import bool as _bool
 from builtins import float as _float
 from builtins import int as _int
+from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
 from typing import Literal
@@ -702,13 +703,13 @@ def ceil_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that needs the fewest multiplications."""
 
-def cholesky(input: Any, upper: Any = False, *, out: Tensor | None = None) -> Any:
+def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The triangular factor L of a positive-definite matrix, ``input = L L^H``; with ``upper=True`` its adjoint."""
 
-def cholesky_inverse(input: Any, upper: Any = False, *, out: Tensor | None = None) -> Any:
-    """The inverse of a matrix from its Cholesky factor."""
+def cholesky_inverse(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of a matrix A from its Cholesky factor."""
 
-def cholesky_solve(input: Any, input2: Any, upper: Any = False, *, out: Tensor | None = None) -> Any:
+def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
 
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -819,7 +820,7 @@ def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def deg2rad_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
 
-def det(input: Any, *, out: Tensor | None = None) -> Any:
+def det(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of each square matrix of a batch."""
 
 def detach(input: Tensor) -> Tensor:
@@ -1014,7 +1015,7 @@ def gcd_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is greater than or equal to ``other``."""
 
-def geqrf(input: Any, *, out: Tensor | None = None) -> Any:
+def geqrf(input: Tensor, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.geqrf:
     """The QR decomposition as LAPACK keeps it: R, and below it the vectors of the reflections that `orgqr` takes."""
 
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1104,7 +1105,7 @@ def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None 
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inner products along the last dimension of both."""
 
-def inverse(input: Any, *, out: Tensor | None = None) -> Any:
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of each square matrix of a batch."""
 
 def is_complex(input: Tensor) -> _bool:
@@ -1155,8 +1156,8 @@ def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the imaginary part is 0."""
 
-def istft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, normalized: Any = False, onesided: Any = None, length: Any = None, return_complex: Any = False) -> Any:
-    """The signal that has these spectra: the inverse of `stft`, whose parameters it takes."""
+def istft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
+    """The signal that has these spectra: the inverse of `stft`, with the parameters that it was called with."""
 
 def kaiser_window(window_length: _int, periodic: _bool = True, beta: _float = 12.0, *, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False) -> Tensor:
     """Kaiser's window."""
@@ -1197,7 +1198,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def linspace(start: Scalar | Tensor, end: Scalar | Tensor, steps: _int, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
-def lobpcg(A: Any, k: Any = None, B: Any = None, X: Any = None, n: Any = None, iK: Any = None, niter: Any = None, tol: Any = None, largest: Any = None, method: Any = None, tracker: Any = None, ortho_iparams: Any = None, ortho_fparams: Any = None, ortho_bparams: Any = None) -> Any:
+def lobpcg(A: Tensor, k: _int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: _int | None = None, iK: Tensor | None = None, niter: _int | None = None, tol: _float | None = None, largest: _bool | None = None, method: str | None = None, tracker: Callable[[Any], None] | None = None, ortho_iparams: dict[str, _int] | None = None, ortho_fparams: dict[str, _float] | None = None, ortho_bparams: dict[str, _bool] | None = None) -> tuple[Tensor, Tensor]:
     """The k largest or smallest eigenvalues of ``A x = lambda B x`` with symmetric A, and their vectors."""
 
 def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1236,7 +1237,7 @@ def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
 def logcumsumexp(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the running sum of exponentials along a dimension, without overflow."""
 
-def logdet(input: Any) -> Any:
+def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant; nan where it is negative."""
 
 def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1266,13 +1267,13 @@ def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False,
 def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is less than ``other``."""
 
-def lu(A: Any, pivot: Any = True, get_infos: Any = False, out: Any = None) -> Any:
+def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
     """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers."""
 
-def lu_solve(input: Any, LU_data: Any, LU_pivots: Any, *, out: Tensor | None = None) -> Any:
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The solution of ``A X = input`` by the factorization of A that `weft.linalg.lu_factor` returns."""
 
-def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: Any = True, unpack_pivots: Any = True, *, out: Tensor | None = None) -> Any:
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.lu_unpack:
     """P, L and U with ``A = P L U`` from a factorization in one matrix."""
 
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
@@ -1287,7 +1288,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
 
-def matrix_exp(input: Any) -> Any:
+def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of each square matrix of a batch: the sum of ``input^k / k!``."""
 
 def matrix_power(input: Tensor, n: _int, *, out: Tensor | None = None) -> Tensor:
@@ -1442,10 +1443,10 @@ def ones(*size: _int | Sequence[_int], dtype: DType | None = None, device: Devic
 def ones_like(input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """Ones of another tensor's shape, dtype and device."""
 
-def orgqr(input: Any, input2: Any, *, out: Tensor | None = None) -> Any:
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of a product of Householder reflections ``I - tau v v^H``."""
 
-def ormqr(input: Any, input2: Any, input3: Any, left: Any = True, transpose: Any = False, *, out: Tensor | None = None) -> Any:
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """``Q input3`` with the Q of Householder reflections, all its columns."""
 
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1454,7 +1455,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 def pairwise_distance(x1: Tensor, x2: Tensor, p: _float = 2.0, eps: _float = 1e-06, keepdim: _bool = False) -> Tensor:
     """The p-norm of ``x1 - x2 + eps`` along the last dimension."""
 
-def pca_lowrank(A: Any, q: Any = None, center: Any = True, niter: Any = 2) -> Any:
+def pca_lowrank(A: Tensor, q: _int | None = None, center: _bool = True, niter: _int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """The q first principal components of the rows of a matrix, nearly."""
 
 def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
@@ -1466,7 +1467,7 @@ def permute(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | 
 def permute_copy(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None, out: Tensor | None = None) -> Tensor:
     """`permute`, in new memory."""
 
-def pinverse(input: Any, rcond: Any = 1e-15) -> Any:
+def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
     """The Moore-Penrose inverse of each matrix of a batch."""
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
@@ -1490,7 +1491,7 @@ def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtyp
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
     """A copy with ``source`` at positions of the flattened tensor."""
 
-def qr(input: Any, some: Any = True, *, out: Tensor | None = None) -> Any:
+def qr(input: Tensor, some: _bool = True, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.qr:
     """``input = Q R`` with orthonormal columns in Q and an upper triangular R."""
 
 def quantile(input: Tensor, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
@@ -1661,7 +1662,7 @@ def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _in
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with a slice along a dimension replaced."""
 
-def slogdet(input: Any, *, out: Tensor | None = None) -> Any:
+def slogdet(input: Tensor, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.slogdet:
     """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
 
 def softmax(input: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1712,7 +1713,7 @@ def std(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool
 def std_mean(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> tuple[Tensor, Tensor]:
     """`std` and `mean`."""
 
-def stft(input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, pad_mode: Any = 'reflect', normalized: Any = False, onesided: Any = None, return_complex: Any = None, align_to_window: Any = None) -> Any:
+def stft(input: Tensor, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
     """The spectra of a signal seen through a window that moves along it."""
 
 def sub(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
@@ -1727,10 +1728,10 @@ def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool 
 def sum_to_size(input: Tensor, *size: _int | Sequence[_int]) -> Tensor:
     """The sum over the dimensions that broadcasting would have to expand from ``size``."""
 
-def svd(input: Any, some: Any = True, compute_uv: Any = True, *, out: Tensor | None = None) -> Any:
+def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.svd:
     """``input = U diag(S) V^H``."""
 
-def svd_lowrank(A: Any, q: Any = 6, niter: Any = 2, M: Any = None) -> Any:
+def svd_lowrank(A: Tensor, q: _int = 6, niter: _int = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """The q largest singular values of ``A - M``, nearly, and their vectors."""
 
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
@@ -1799,7 +1800,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, d
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: _float | None = None, dim: _int = -1) -> Tensor:
     """The integral along a dimension by the trapezoidal rule."""
 
-def triangular_solve(input: Any, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False, *, out: Tensor | None = None) -> Any:
+def triangular_solve(input: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.triangular_solve:
     """The solution of ``A X = input`` with a triangular A, and a copy of A."""
 
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:

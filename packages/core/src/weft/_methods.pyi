@@ -540,13 +540,13 @@ class Methods(TensorBase):
     def char(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as int8."""
 
-    def cholesky(self, upper: Any = False) -> Any:
+    def cholesky(self, upper: _bool = False) -> Tensor:
         """The triangular factor L of a positive-definite matrix, ``input = L L^H``; with ``upper=True`` its adjoint."""
 
-    def cholesky_inverse(self, upper: Any = False) -> Any:
-        """The inverse of a matrix from its Cholesky factor."""
+    def cholesky_inverse(self, upper: _bool = False) -> Tensor:
+        """The inverse of a matrix A from its Cholesky factor."""
 
-    def cholesky_solve(self, input2: Any, upper: Any = False) -> Any:
+    def cholesky_solve(self, input2: Tensor, upper: _bool = False) -> Tensor:
         """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
 
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -663,7 +663,7 @@ class Methods(TensorBase):
     def dense_dim(self) -> Any:
         """The number of dimensions: all are dense."""
 
-    def det(self) -> Any:
+    def det(self) -> Tensor:
         """The determinant of each square matrix of a batch."""
 
     def detach(self) -> Tensor:
@@ -864,7 +864,7 @@ class Methods(TensorBase):
     def geometric_(self, p: _float | None = None, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._geometric`: writes into ``self`` and returns it."""
 
-    def geqrf(self) -> Any:
+    def geqrf(self) -> _return_types.geqrf:
         """The QR decomposition as LAPACK keeps it: R, and below it the vectors of the reflections that `orgqr` takes."""
 
     def ger(self, vec2: Tensor) -> Tensor:
@@ -985,7 +985,7 @@ class Methods(TensorBase):
     def int(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as int32."""
 
-    def inverse(self) -> Any:
+    def inverse(self) -> Tensor:
         """The inverse of each square matrix of a batch."""
 
     def is_conj(self) -> _bool:
@@ -1081,8 +1081,8 @@ class Methods(TensorBase):
     def isreal(self) -> Tensor:
         """Where the imaginary part is 0."""
 
-    def istft(self, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, normalized: Any = False, onesided: Any = None, length: Any = None, return_complex: Any = False) -> Any:
-        """The signal that has these spectra: the inverse of `stft`, whose parameters it takes."""
+    def istft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, normalized: _bool = False, onesided: _bool | None = None, length: _int | None = None, return_complex: _bool = False) -> Tensor:
+        """The signal that has these spectra: the inverse of `stft`, with the parameters that it was called with."""
 
     def item(self) -> Number:
         """Return the only element as a Python number."""
@@ -1174,7 +1174,7 @@ class Methods(TensorBase):
     def logcumsumexp(self, dim: _int) -> Tensor:
         """The logarithm of the running sum of exponentials along a dimension, without overflow."""
 
-    def logdet(self) -> Any:
+    def logdet(self) -> Tensor:
         """The logarithm of the determinant; nan where it is negative."""
 
     def logical_and(self, other: Tensor) -> Tensor:
@@ -1222,10 +1222,10 @@ class Methods(TensorBase):
     def lt_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
 
-    def lu(self, pivot: Any = True, get_infos: Any = False) -> Any:
+    def lu(self, pivot: _bool = True, get_infos: _bool = False) -> tuple[Tensor, ...]:
         """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers."""
 
-    def lu_solve(self, LU_data: Any, LU_pivots: Any) -> Any:
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
         """The solution of ``A X = input`` by the factorization of A that `weft.linalg.lu_factor` returns."""
 
     @property
@@ -1258,7 +1258,7 @@ class Methods(TensorBase):
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
 
-    def matrix_exp(self) -> Any:
+    def matrix_exp(self) -> Tensor:
         """The exponential of each square matrix of a batch: the sum of ``input^k / k!``."""
 
     def matrix_power(self, n: _int) -> Tensor:
@@ -1443,10 +1443,10 @@ class Methods(TensorBase):
     def numpy(self, *, force: Any = False) -> Any:
         """Return a NumPy array that shares memory with the tensor."""
 
-    def orgqr(self, input2: Any) -> Any:
+    def orgqr(self, input2: Tensor) -> Tensor:
         """The first columns of a product of Householder reflections ``I - tau v v^H``."""
 
-    def ormqr(self, input2: Any, input3: Any, left: Any = True, transpose: Any = False) -> Any:
+    def ormqr(self, input2: Tensor, input3: Tensor, left: _bool = True, transpose: _bool = False) -> Tensor:
         """``Q input3`` with the Q of Householder reflections, all its columns."""
 
     def outer(self, vec2: Tensor) -> Tensor:
@@ -1461,7 +1461,7 @@ class Methods(TensorBase):
     def pin_memory(self, device: Any = None) -> Any:
         """Refuse: memory is page-locked for an accelerator, and none here pins."""
 
-    def pinverse(self, rcond: Any = 1e-15) -> Any:
+    def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """The Moore-Penrose inverse of each matrix of a batch."""
 
     def polygamma(self, n: _int) -> Tensor:
@@ -1491,7 +1491,7 @@ class Methods(TensorBase):
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place variant of `weft._put`: writes into ``self`` and returns it."""
 
-    def qr(self, some: Any = True) -> Any:
+    def qr(self, some: _bool = True) -> _return_types.qr:
         """``input = Q R`` with orthonormal columns in Q and an upper triangular R."""
 
     def quantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
@@ -1682,7 +1682,7 @@ class Methods(TensorBase):
     def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
         """A copy of ``input`` with a slice along a dimension replaced."""
 
-    def slogdet(self) -> Any:
+    def slogdet(self) -> _return_types.slogdet:
         """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
 
     def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
@@ -1727,7 +1727,7 @@ class Methods(TensorBase):
     def std(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Tensor:
         """The standard deviation: the square root of `var`."""
 
-    def stft(self, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True, pad_mode: Any = 'reflect', normalized: Any = False, onesided: Any = None, return_complex: Any = None, align_to_window: Any = None) -> Any:
+    def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """The spectra of a signal seen through a window that moves along it."""
 
     def storage(self) -> Any:
@@ -1757,7 +1757,7 @@ class Methods(TensorBase):
     def sum_to_size(self, *size: _int | Sequence[_int]) -> Tensor:
         """The sum over the dimensions that broadcasting would have to expand from ``size``."""
 
-    def svd(self, some: Any = True, compute_uv: Any = True) -> Any:
+    def svd(self, some: _bool = True, compute_uv: _bool = True) -> _return_types.svd:
         """``input = U diag(S) V^H``."""
 
     def swapaxes(self, axis0: Any, axis1: Any) -> Any:
@@ -1832,7 +1832,7 @@ class Methods(TensorBase):
     def transpose_(self, dim0: Any, dim1: Any) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
-    def triangular_solve(self, A: Any, upper: Any = True, transpose: Any = False, unitriangular: Any = False) -> Any:
+    def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> _return_types.triangular_solve:
         """The solution of ``A X = input`` with a triangular A, and a copy of A."""
 
     def tril(self, diagonal: _int = 0) -> Tensor:

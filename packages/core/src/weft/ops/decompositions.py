@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -10,6 +11,7 @@ import numpy
 from weft._dtypes.dtypes import int32
 from weft._engine.tensor import TensorBase, local
 from weft._errors import warn_deprecated
+from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
 from weft.backend import scientific
 from weft.ops._declare import composite, op
@@ -111,18 +113,54 @@ def cholesky_checked(name: str, A: Any, upper: bool) -> Any:
 
 
 @composite("cholesky", out="exact", autocast="float32")
-def cholesky(input, upper=False):
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The triangular factor L of a positive-definite matrix, ``input = L L^H``; with ``upper=True`` its adjoint.
 
     `weft.linalg.cholesky` is the newer name.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n, n)
+        Hermitian and positive-definite.
+    upper : bool
+        Return ``L^H``, which is upper triangular.
+
+    Raises
+    ------
+    weft.linalg.LinAlgError
+        If a matrix is not positive-definite.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", UserWarning)  # that it is deprecated
+    >>> weft.cholesky(weft.tensor([[4.0, 2.0], [2.0, 5.0]]))
+    tensor([[2., 0.],
+            [1., 2.]])
     """
     warn_deprecated("cholesky", "linalg.cholesky")
     return cholesky_checked("linalg.cholesky", input, upper).contiguous()
 
 
 @composite("cholesky_solve", out="exact", autocast="float32")
-def cholesky_solve(input, input2, upper=False):
-    """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """The solution of ``A X = input`` from A's Cholesky factor ``input2``.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n, k)
+    input2 : Tensor, shape (..., n, n)
+        L with ``A = L L^H``.
+    upper : bool
+        input2 is ``L^H``.
+
+    Examples
+    --------
+    >>> L = weft.linalg.cholesky(weft.tensor([[4.0, 0.0], [0.0, 9.0]]))
+    >>> weft.cholesky_solve(weft.tensor([[4.0], [18.0]]), L)
+    tensor([[1.],
+            [2.]])
+    """
     check_matrix("cholesky_solve", input2, input)
     check_square("cholesky_solve", input2)
     size = input2.shape[-1]
@@ -164,8 +202,22 @@ def _(grad, L, output, upper):
 
 
 @composite("cholesky_inverse", out="exact", autocast="float32")
-def cholesky_inverse(input, upper=False):
-    """The inverse of a matrix from its Cholesky factor."""
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of a matrix A from its Cholesky factor.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n, n)
+        L with ``A = L L^H``.
+    upper : bool
+        The input is ``L^H``.
+
+    Examples
+    --------
+    >>> weft.cholesky_inverse(weft.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([[0.2500, 0.0000],
+            [0.0000, 1.0000]])
+    """
     check_square("cholesky_inverse", input)
     return cholesky_solve_op.op(identity(input, input.shape[-1]), input, bool(upper))
 
@@ -229,12 +281,28 @@ def qr_checked(name: str, A: Any, mode: str) -> tuple[Any, Any]:
 
 
 @composite("qr", out="exact", autocast="float32")
-def qr(input, some=True):
+def qr(input: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
     """``input = Q R`` with orthonormal columns in Q and an upper triangular R.
+
+    `weft.linalg.qr` is the newer name.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., m, n)
+    some : bool
+        Q has min(m, n) columns; else it is square.
 
     Returns
     -------
     named tuple (Q, R)
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", UserWarning)  # that it is deprecated
+    >>> Q, R = weft.qr(weft.ones(3, 2))
+    >>> Q.shape, R.shape
+    (weft.Size([3, 2]), weft.Size([2, 2]))
     """
     warn_deprecated("qr", "linalg.qr")
     return named("qr", "Q R")(*qr_checked("qr", input, "reduced" if some else "complete"))
@@ -315,13 +383,26 @@ def is_watched(A: Any) -> bool:
 
 
 @composite("svd", out="exact", autocast="float32")
-def svd(input, some=True, compute_uv=True):
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     """``input = U diag(S) V^H``.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., m, n)
+    some : bool
+        U and V have min(m, n) columns; else they are square.
+    compute_uv : bool
+        False: U and V are square matrices of zeros.
 
     Returns
     -------
     named tuple (U, S, V)
-        V itself, unlike `weft.linalg.svd`.
+        The singular values from the largest; V itself, unlike `weft.linalg.svd`, which returns its adjoint.
+
+    Examples
+    --------
+    >>> weft.svd(weft.tensor([[3.0, 0.0], [0.0, -4.0]])).S
+    tensor([4., 3.])
     """
     check_matrix("svd", input)
     result = named("svd", "U S V")
@@ -495,15 +576,35 @@ def raise_zero_pivot(name: str, info: Any) -> None:
 
 
 @composite("lu")
-def lu(A, pivot=True, get_infos=False, out=None):
+def lu(
+    A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...]:
     """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers.
 
     `weft.linalg.lu_factor` is the newer name.
 
     Parameters
     ----------
+    A : Tensor, shape (..., m, n)
+    pivot : bool
+        Exchange rows. False is not for the CPU.
+    get_infos : bool
+        Return also, for each matrix, 0 or the place of a pivot that is zero.
     out : tuple of Tensor
         As many as there are results, of any dtypes.
+
+    Returns
+    -------
+    tuple (LU, pivots) or named tuple (LU, pivots, info)
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", UserWarning)  # that it is deprecated
+    >>> LU, pivots = weft.lu(weft.tensor([[1.0, 2.0], [4.0, 4.0]]))
+    >>> LU, pivots
+    (tensor([[4.0000, 4.0000],
+            [0.2500, 1.0000]]), tensor([2, 2], dtype=weft.int32))
     """
     warn_deprecated("lu", "linalg.lu_factor")
     check_matrix("lu", A)
@@ -515,17 +616,34 @@ def lu(A, pivot=True, get_infos=False, out=None):
         raise TypeError(f"lu: expected a tuple or list of {len(results)} Tensors as out, but got {out!r}")
     for target, result in zip(out, results):
         target.resize_as_(result).copy_(result)
-    return out
+    return tuple(out)
 
 
 @composite(out="exact")
-def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+def lu_unpack(
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+) -> tuple[Tensor, Tensor, Tensor]:
     """P, L and U with ``A = P L U`` from a factorization in one matrix.
+
+    Parameters
+    ----------
+    LU_data : Tensor, shape (..., m, n)
+    LU_pivots : Tensor of int32, shape (..., min(m, n))
+        Both as `weft.linalg.lu_factor` returns them.
+    unpack_data, unpack_pivots : bool
+        Whether L and U, and whether P is wanted.
 
     Returns
     -------
     named tuple (P, L, U)
         Empty tensors for what is not unpacked.
+
+    Examples
+    --------
+    >>> P, L, U = weft.lu_unpack(*weft.linalg.lu_factor(weft.tensor([[1.0, 2.0], [4.0, 4.0]])))
+    >>> P @ L @ U
+    tensor([[1., 2.],
+            [4., 4.]])
     """
     require_tensors("lu_unpack", LU_data=LU_data, LU_pivots=LU_pivots)
     if LU_data.ndim < 2 or LU_pivots.shape[:-1] != LU_data.shape[:-2]:
@@ -578,8 +696,26 @@ def lu_solve_checked(name: str, LU: Any, pivots: Any, B: Any, left: bool, adjoin
 
 
 @composite("lu_solve", out="exact", autocast="float32")
-def lu_solve(input, LU_data, LU_pivots):
-    """The solution of ``A X = input`` by the factorization of A that `weft.linalg.lu_factor` returns."""
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """The solution of ``A X = input`` by the factorization of A that `weft.linalg.lu_factor` returns.
+
+    `weft.linalg.lu_solve` is the newer name.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n, k)
+    LU_data : Tensor, shape (..., n, n)
+    LU_pivots : Tensor of int32, shape (..., n)
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", UserWarning)  # that it is deprecated
+    >>> LU, pivots = weft.linalg.lu_factor(weft.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    >>> weft.lu_solve(weft.tensor([[2.0], [2.0]]), LU, pivots)
+    tensor([[1.0000],
+            [0.5000]])
+    """
     warn_deprecated("lu_solve", "linalg.lu_solve")
     return lu_solve_checked("lu_solve", LU_data, LU_pivots, input, True, False)
 
@@ -665,7 +801,7 @@ def ldl_factor_checked(name: str, A: Any, hermitian: bool, check: bool) -> tuple
 
 
 @composite("orgqr", out="exact", autocast="float32")
-def orgqr(input, input2):
+def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """The first columns of a product of Householder reflections ``I - tau v v^H``.
 
     Parameters
@@ -674,6 +810,13 @@ def orgqr(input, input2):
         The vectors below the diagonal; on it they are 1.
     input2 : Tensor, shape (..., k)
         tau, with ``k <= n <= m``.
+
+    Examples
+    --------
+    >>> A = weft.tensor([[3.0, 1.0], [4.0, 2.0]])
+    >>> Q, R = weft.orgqr(*weft.geqrf(A)), weft.geqrf(A).a.triu()
+    >>> weft.allclose(Q @ R, A)
+    True
     """
     check_dtype("linalg.householder_product", input, input2)
     check_matrix("linalg.householder_product", input)
@@ -717,18 +860,26 @@ def reflected(input: Any, tau: Any, other: Any, adjoint: bool) -> Any:
 
 
 @composite("ormqr", out="exact", autocast="float32")
-def ormqr(input, input2, input3, left=True, transpose=False):
+def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """``Q input3`` with the Q of Householder reflections, all its columns.
 
     Parameters
     ----------
     input, input2 : Tensor
         The reflections, as `orgqr` takes them.
-    input3 : Tensor
+    input3 : Tensor, shape (..., m, n)
     left : bool
         Else ``input3 Q``.
     transpose : bool
         With the conjugate transpose of Q.
+
+    Examples
+    --------
+    >>> A = weft.tensor([[3.0], [4.0]])
+    >>> reflections, tau = weft.geqrf(A)
+    >>> weft.ormqr(reflections, tau, A, transpose=True).round(decimals=3).abs()  # Q^H A = R
+    tensor([[5.],
+            [0.]])
     """
     check_dtype("ormqr", input, input2, input3)
     check_matrix("ormqr", input)
@@ -761,7 +912,7 @@ def _(xp, input):
 
 
 @composite("geqrf", out="exact", autocast="float32")
-def geqrf(input):
+def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
     """The QR decomposition as LAPACK keeps it: R, and below it the vectors of the reflections that `orgqr` takes.
 
     Returns

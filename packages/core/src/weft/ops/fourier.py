@@ -13,6 +13,7 @@ from typing import Any
 
 from weft._engine.tensor import TensorBase
 from weft._settings import warn_caller_once
+from weft._tensor.base import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import integers
 from weft.ops.creation import arange, ones
@@ -195,18 +196,18 @@ def check_lengths(name: str, n_fft: int, hop_length: int, win_length: int) -> No
 
 @composite("stft", autocast="float32")
 def stft(
-    input,
-    n_fft,
-    hop_length=None,
-    win_length=None,
-    window=None,
-    center=True,
-    pad_mode="reflect",
-    normalized=False,
-    onesided=None,
-    return_complex=None,
-    align_to_window=None,
-):
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Tensor:
     """The spectra of a signal seen through a window that moves along it.
 
     Parameters
@@ -293,26 +294,42 @@ def check_signal(input: Any, window: Any, onesided: bool | None, return_complex:
 
 @composite("istft")
 def istft(
-    input,
-    n_fft,
-    hop_length=None,
-    win_length=None,
-    window=None,
-    center=True,
-    normalized=False,
-    onesided=None,
-    length=None,
-    return_complex=False,
-):
-    """The signal that has these spectra: the inverse of `stft`, whose parameters it takes.
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    length: int | None = None,
+    return_complex: bool = False,
+) -> Tensor:
+    """The signal that has these spectra: the inverse of `stft`, with the parameters that it was called with.
 
     Parameters
     ----------
     input : complex Tensor, shape (N, T) or (B, N, T)
+    n_fft : int
+        The size of each transform.
+    hop_length : int, default n_fft // 4
+        How far the window moved.
+    win_length : int, default n_fft
+    window : Tensor, shape (win_length,), default ones
+    center : bool
+        Each window had its middle at a multiple of hop_length.
+    normalized : bool
+        The spectra were divided by the square root of n_fft.
+    onesided : bool, optional
+        There are only the first ``n_fft // 2 + 1`` frequencies. Default: whether N is that number.
     length : int, optional
         Of the signal; default: what the windows cover, without the extension that ``center`` made.
     return_complex : bool
         The signal or the window was complex.
+
+    Returns
+    -------
+    Tensor, shape (length,) or (B, length)
 
     Raises
     ------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from weft._errors import warn_deprecated
+from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
 from weft.ops._batching import Batch, elementwise
 from weft.ops._declare import composite, op
@@ -115,8 +116,36 @@ def solve_triangle(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangu
 
 
 @composite("triangular_solve", out="exact", autocast="float32")
-def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False):
-    """The solution of ``A X = input`` with a triangular A, and a copy of A."""
+def triangular_solve(
+    input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The solution of ``A X = input`` with a triangular A, and a copy of A.
+
+    `weft.linalg.solve_triangular` is the newer name.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n, k)
+    A : Tensor, shape (..., n, n)
+    upper : bool
+        Which triangle is read.
+    transpose : bool
+        Solve with the transpose of A.
+    unitriangular : bool
+        The diagonal of A is taken for ones.
+
+    Returns
+    -------
+    named tuple (solution, cloned_coefficient)
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", UserWarning)  # that it is deprecated
+    >>> weft.triangular_solve(weft.tensor([[4.0], [2.0]]), weft.tensor([[1.0, 1.0], [0.0, 2.0]])).solution
+    tensor([[3.],
+            [1.]])
+    """
     warn_deprecated("triangular_solve", "linalg.solve_triangular")
     check_matrix("triangular_solve", A, input)
     check_square("triangular_solve", A)
@@ -171,7 +200,7 @@ def inverse_checked(name: str, A: Any) -> Any:
 
 
 @composite("inverse", out="exact", autocast="float32")
-def inverse(input):
+def inverse(input: Tensor) -> Tensor:
     """The inverse of each square matrix of a batch.
 
     Raises

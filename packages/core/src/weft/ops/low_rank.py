@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy
 
+from weft._tensor.base import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._lapack import (
     check_dtype,
@@ -48,7 +50,7 @@ def residual(A: Any, M: Any, Q: Any) -> Any:
 
 
 @composite()
-def svd_lowrank(A, q=6, niter=2, M=None):
+def svd_lowrank(A: Tensor, q: int = 6, niter: int = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """The q largest singular values of ``A - M``, nearly, and their vectors.
 
     Parameters
@@ -99,7 +101,7 @@ def lowrank(A: Any, q: int, niter: int, M: Any) -> tuple[Any, Any, Any]:
 
 
 @composite()
-def pca_lowrank(A, q=None, center=True, niter=2):
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """The q first principal components of the rows of a matrix, nearly.
 
     Parameters
@@ -123,6 +125,14 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     ------
     ValueError
         If q is larger than m or n.
+
+    Examples
+    --------
+    >>> points = weft.tensor([[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]])  # on a line
+    >>> U, S, V = weft.pca_lowrank(points, q=1)
+    >>> (V / V[0]).round(decimals=3)
+    tensor([[1.],
+            [2.]])
     """
     check_matrix("pca_lowrank", A)
     rows, columns = A.shape[-2:]
@@ -142,21 +152,21 @@ def pca_lowrank(A, q=None, center=True, niter=2):
 
 @composite()
 def lobpcg(
-    A,
-    k=None,
-    B=None,
-    X=None,
-    n=None,
-    iK=None,
-    niter=None,
-    tol=None,
-    largest=None,
-    method=None,
-    tracker=None,
-    ortho_iparams=None,
-    ortho_fparams=None,
-    ortho_bparams=None,
-):
+    A: Tensor,
+    k: int | None = None,
+    B: Tensor | None = None,
+    X: Tensor | None = None,
+    n: int | None = None,
+    iK: Tensor | None = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool | None = None,
+    method: str | None = None,
+    tracker: Callable[[Any], None] | None = None,
+    ortho_iparams: dict[str, int] | None = None,
+    ortho_fparams: dict[str, float] | None = None,
+    ortho_bparams: dict[str, bool] | None = None,
+) -> tuple[Tensor, Tensor]:
     """The k largest or smallest eigenvalues of ``A x = lambda B x`` with symmetric A, and their vectors.
 
     Parameters

@@ -717,7 +717,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
         one = eye(input.shape[-1], dtype=input.dtype, device=input.device)
         return input.where(one != one, one)  # nothing of the input but its history
-    result = None
+    result: Any = None
     while n:
         if n & 1:
             result = input if result is None else matmul(result, input)

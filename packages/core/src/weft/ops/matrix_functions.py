@@ -9,6 +9,7 @@ import numpy
 
 from weft._engine.tensor import TensorBase
 from weft._engine.unresolved import values_of
+from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
 from weft.ops._lapack import check_matrix, check_square, converged, singular_value_decomposition
@@ -54,7 +55,7 @@ def cofactors(A: Any) -> Any:
 
 
 @composite("det", out="exact")
-def det(input):
+def det(input: Tensor) -> Tensor:
     """The determinant of each square matrix of a batch.
 
     Examples
@@ -91,7 +92,7 @@ def _(grads, A, outputs):
 
 
 @composite("slogdet", out="exact")
-def slogdet(input):
+def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows.
 
     Returns
@@ -103,7 +104,7 @@ def slogdet(input):
 
 
 @composite("logdet")
-def logdet(input):
+def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant; nan where it is negative."""
     check_square("logdet", input)
     sign, logabsdet = slogdet_op.op(input)
@@ -177,9 +178,28 @@ def tolerances(name: str, A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
     return (0.0 if atol is None else plain(atol)), plain(rtol)
 
 
-@composite("pinverse", autocast="float32", scalars="rcond")
-def pinverse(input, rcond=1e-15):
-    """The Moore-Penrose inverse of each matrix of a batch."""
+@composite("pinverse", autocast="float32")
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """The Moore-Penrose inverse of each matrix of a batch.
+
+    `weft.linalg.pinv` has more options.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., m, n)
+    rcond : float
+        Singular values up to this part of the largest count as 0.
+
+    Returns
+    -------
+    Tensor, shape (..., n, m)
+
+    Examples
+    --------
+    >>> weft.pinverse(weft.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.0000]])
+    """
     check_matrix("pinverse", input)
     return pinv_op.op(input, 0.0, rcond, False)
 
@@ -240,7 +260,7 @@ def _(grad, A):
 
 
 @composite("matrix_exp")
-def matrix_exp(input):
+def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of each square matrix of a batch: the sum of ``input^k / k!``.
 
     Examples
