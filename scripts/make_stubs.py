@@ -3,11 +3,11 @@
 python scripts/make_stubs.py [--check]
 
 ``weft/_api.pyi`` lists what ``import weft`` offers, ``weft/_methods.pyi`` what the ops put on Tensor,
-``weft/return_types.pyi`` the types of named results, ``weft/nn/functional/__init__.pyi`` the functions of neural
-networks. Types are those that the declarations are annotated with.
-
-``weft/ops/_lazy_names.py`` what families have that are imported when first asked for. With ``--check`` nothing is
-written; the exit status says whether they are current.
+``weft/return_types.pyi`` the types of named results, ``weft/special.pyi`` the special functions and
+``weft/nn/functional/__init__.pyi`` those of neural networks, with the types that declarations are annotated with;
+``weft/ops/_lazy_names.py`` what families have that are imported when first asked for, and
+``weft/_plugins/kernel_names.py`` the names of all ops. With ``--check`` nothing is written; the exit status says
+whether they are current.
 """
 
 import argparse
@@ -27,6 +27,8 @@ from types import ModuleType
 from typing import Any
 
 import weft
+import weft.linalg
+import weft.special
 import weft.types
 from weft import _api, return_types
 from weft._dtypes.dtypes import COMPLEX
@@ -372,16 +374,40 @@ def functional() -> Iterator[str]:
     yield from lines
 
 
+def special() -> Iterator[str]:
+    """The lines of ``special.pyi``."""
+    stub = Stub(weft.special.__all__, {})
+    lines = []
+    for name in weft.special.__all__:
+        lines += ["", *stub.definition(name, getattr(weft.special, name), "", method=False)]
+    yield f'"""Special functions. {NOTE}"""\n'
+    yield from sorted(stub.imports)
+    yield from lines
+
+
 def results() -> Iterator[str]:
     """The lines of ``return_types.pyi``."""
+    from weft.ops import all_functions
+
     yield f'"""The types of named results. {NOTE}"""\n'
     yield "from typing import Any, NamedTuple\n"
     yield "from weft.types import Tensor\n"
     yield "all_return_types: list[Any]"
-    fields = {name: fields for fields, names in return_types.FIELDS.items() for name in names.split()}
+    fields = {name: fields.split() for fields, names in return_types.FIELDS.items() for name in names.split()}
     for name in sorted(fields):
+        declared = all_functions().get(name) or getattr(weft.linalg, name.removeprefix("linalg_"), None)
+        written = inspect.unwrap(declared).__annotations__.get("return", "")
         yield f"\nclass {name}(NamedTuple):"
-        yield from (f"    {field}: Tensor" for field in fields[name].split())
+        for field, kind in zip(fields[name], types_in(written, len(fields[name]))):
+            yield f"    {field}: {kind}"
+
+
+def types_in(written: str, count: int) -> list[str]:
+    """The types of so many results by the annotation of a tuple of them; Tensor where it does not say."""
+    tree = ast.parse(written, mode="eval").body if written.startswith("tuple[") else None
+    if isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Tuple) and len(tree.slice.elts) == count:
+        return [ast.unparse(each) for each in tree.slice.elts]
+    return ["Tensor"] * count
 
 
 def later() -> Iterator[str]:
@@ -467,6 +493,7 @@ def main() -> int:
         CORE / "_api.pyi": api,
         CORE / "_methods.pyi": methods,
         CORE / "return_types.pyi": results,
+        CORE / "special.pyi": special,
         CORE / "_plugins" / "kernel_names.py": kernel_names,
         FUNCTIONAL / "__init__.pyi": functional,
     }

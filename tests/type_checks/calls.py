@@ -23,6 +23,7 @@ def functions(x: Tensor, y: Tensor) -> None:
     assert_type(weft.median(x), Tensor)
     assert_type(weft.sort(x).values, Tensor)
     assert_type(weft.topk(x, 2), return_types.topk)
+    assert_type(weft.special.expit(x), Tensor)
     assert_type(weft.where(x), tuple[Tensor, ...])
     assert_type(weft.where(x, y, 0), Tensor)
     assert_type(weft.unique(x, dim=0), Tensor)

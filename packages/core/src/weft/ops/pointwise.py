@@ -305,7 +305,7 @@ def _(grad, input, other):
 true_divide.is_public = True  # although its op has another name
 
 
-def _divided_by(self: Any, other: Any) -> Any:
+def _divided_by(self: Tensor, other: Tensor | Scalar) -> Tensor:
     """``other / self``: the name that Python 2 had for `__rtruediv__`."""
     return self.reciprocal() * other
 
@@ -1449,7 +1449,13 @@ def _(grad):
     return zeros_like(grad)
 
 
-Tensor.__round__ = lambda self, digits=0: round(self, decimals=digits)
+def _rounded(self: Tensor, digits: int = 0) -> Tensor:
+    """``round(tensor, digits)``, as Python calls it."""
+    result: Tensor = round(self, decimals=digits)
+    return result
+
+
+Tensor.__round__ = _rounded
 
 
 @pointwise("frac", "frac_", dtypes="float", out="exact")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from typing import Any
 
 from weft._dtypes.dtypes import dtype, result_dtype
 from weft._engine.tensor import TensorBase
@@ -124,7 +123,7 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     return Size(_geometry.broadcast_shapes("broadcast_shapes", listed))
 
 
-def _never(self: TensorBase) -> Any:
+def _never(self: TensorBase) -> bool:
     """False: there are no tensors of this kind."""
     return False
 
