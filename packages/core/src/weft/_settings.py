@@ -67,6 +67,13 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     mode : bool
     warn_only : bool
         Warn, rather than raise, where an operation has no such algorithm.
+
+    Examples
+    --------
+    >>> weft.use_deterministic_algorithms(True)
+    >>> weft.empty(2)
+    tensor([nan, nan])
+    >>> weft.use_deterministic_algorithms(False)
     """
     require_bool("_set_deterministic_algorithms", "mode", mode, "(position 1) ")
     require_bool("_set_deterministic_algorithms", "warn_only", warn_only)
@@ -229,6 +236,13 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
     mode : bool
     check_nan : bool
         Raise where a gradient becomes nan.
+
+    Examples
+    --------
+    >>> weft.set_anomaly_enabled(True)
+    >>> weft.is_anomaly_enabled()
+    True
+    >>> weft.set_anomaly_enabled(False)
     """
     from weft.autograd.anomaly_mode import set_detect_anomaly
 

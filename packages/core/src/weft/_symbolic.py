@@ -55,6 +55,10 @@ def require_numbers(name: str, *values: Any) -> None:
 def sym_max(a: Any, b: Any) -> Any:
     """The larger number; a float if one of them is.
 
+    Parameters
+    ----------
+    a, b : number
+
     Examples
     --------
     >>> weft.sym_max(3, 2.0)
@@ -66,7 +70,17 @@ def sym_max(a: Any, b: Any) -> Any:
 
 
 def sym_min(a: Any, b: Any) -> Any:
-    """The smaller number; a float if one of them is."""
+    """The smaller number; a float if one of them is.
+
+    Parameters
+    ----------
+    a, b : number
+
+    Examples
+    --------
+    >>> weft.sym_min(3, 2.5)
+    2.5
+    """
     require_numbers("sym_min", a, b)
     found = min(a, b)
     return float(found) if isinstance(a, float) or isinstance(b, float) else found
@@ -78,12 +92,23 @@ def sym_not(a: Any) -> bool:
 
 
 def sym_ite(b: bool, t: Any, f: Any) -> Any:
-    """``t`` if ``b``, else ``f``, of one type.
+    """``t`` if ``b``, else ``f``.
+
+    Parameters
+    ----------
+    b : bool
+    t, f : number or bool
+        Of one type.
 
     Raises
     ------
     AssertionError
         If ``b`` is no bool, or the types differ.
+
+    Examples
+    --------
+    >>> weft.sym_ite(True, 1, 2)
+    1
     """
     if not isinstance(b, bool):
         raise AssertionError(f"sym_ite: expected bool, got {type(b)}")
@@ -110,15 +135,39 @@ def sym_fresh_size(expr: Any) -> int:
 def sym_constrain_range(size: Any, *, min: int | None = None, max: int | None = None) -> None:
     """Check that a number is in a range, whose ends belong to it.
 
+    Parameters
+    ----------
+    size : number
+    min, max : int, optional
+
     Raises
     ------
     RuntimeError
         If it is not.
+
+    Examples
+    --------
+    >>> weft.sym_constrain_range(3, min=1, max=3)
     """
     if (min is not None and size < min) or (max is not None and size > max):
         raise RuntimeError(f"sym_constrain_range: Invalid value range for {size} between [{min}, {max}].")
 
 
 def sym_constrain_range_for_size(size: Any, *, min: int | None = None, max: int | None = None) -> None:
-    """As `sym_constrain_range`, for a size, which is not negative."""
+    """As `sym_constrain_range`, for a size, which is not negative.
+
+    Parameters
+    ----------
+    size : int
+    min, max : int, optional
+
+    Raises
+    ------
+    RuntimeError
+        If it is not.
+
+    Examples
+    --------
+    >>> weft.sym_constrain_range_for_size(3, max=4)
+    """
     sym_constrain_range(size, min=0 if min is None else min, max=max)

@@ -259,6 +259,10 @@ def require_dtypes(name: str, **arguments: Any) -> None:
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest dtype that both convert to, by category and then by width.
 
+    Parameters
+    ----------
+    type1, type2 : dtype
+
     Raises
     ------
     RuntimeError
@@ -306,6 +310,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 def can_cast(from_: dtype, to: dtype) -> bool:
     """Whether a conversion keeps the category: no complex to real, floating to integer, number to bool.
+
+    Parameters
+    ----------
+    from_, to : dtype
 
     Examples
     --------

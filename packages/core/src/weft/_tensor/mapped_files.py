@@ -46,6 +46,15 @@ def from_file(
     ------
     RuntimeError
         If the file cannot be opened, or is too short and not shared.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write(bytes([1, 2, 3]))
+    ...     file.flush()
+    ...     weft.from_file(file.name, size=2, dtype=weft.uint8)
+    tensor([1, 2], dtype=weft.uint8)
     """
     from weft._devices.devices import cpu, resolve_device
 

@@ -126,7 +126,22 @@ def get_autocast_dtype(device_type: str) -> dtype:
 
 
 def set_autocast_dtype(device_type: str, dtype: Any) -> None:
-    """Set the half type that `autocast` uses on a type of device, where it is not told another."""
+    """Set the half type that `autocast` uses on a type of device, where it is not told another.
+
+    Parameters
+    ----------
+    device_type : str
+    dtype : dtype
+
+    Examples
+    --------
+    >>> before = weft.get_autocast_dtype("cpu")
+    >>> weft.set_autocast_dtype("cpu", weft.float16)
+    >>> with weft.autocast("cpu"):
+    ...     (weft.ones(2, 2) @ weft.ones(2, 2)).dtype
+    weft.float16
+    >>> weft.set_autocast_dtype("cpu", before)
+    """
     local.autocast_dtypes = {**local.autocast_dtypes, device_name("set_autocast_dtype", device_type): dtype}
 
 

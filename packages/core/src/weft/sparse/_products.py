@@ -52,7 +52,19 @@ def product_added(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any
 
 
 def spmm(input: Any, mat2: Any) -> Any:
-    """Product of two matrices, of which one may be sparse."""
+    """Product of two matrices, of which one may be sparse.
+
+    Parameters
+    ----------
+    input : Tensor, shape (n, m)
+    mat2 : Tensor, shape (m, p)
+
+    Examples
+    --------
+    >>> weft.spmm(weft.eye(2).to_sparse(), weft.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[1., 2.],
+            [3., 4.]])
+    """
     return weft.mm(input, mat2)
 
 
@@ -68,6 +80,11 @@ def smm(input: Any, mat2: Any) -> Any:
     Returns
     -------
     Tensor, sparse, shape (n, p)
+
+    Examples
+    --------
+    >>> weft.smm(weft.eye(2).to_sparse(), weft.tensor([[1.0, 2.0], [3.0, 4.0]])).is_sparse
+    True
     """
     expect_sparse("smm", input)
     return to_sparse(product(input, mat2))
@@ -84,6 +101,12 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
     Returns
     -------
     Tensor, shape (n, p), with one sparse and one dense dimension
+
+    Examples
+    --------
+    >>> product = weft.hspmm(weft.tensor([[0.0, 0.0], [0.0, 2.0]]).to_sparse(), weft.ones(2, 3))
+    >>> product.indices(), product.values()
+    (tensor([[1]]), tensor([[2., 2., 2.]]))
     """
     expect_sparse("hspmm", mat1)
     rows = mat1._sparse_indices[0].unique()
@@ -99,6 +122,14 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     input : Tensor, sparse, shape (n, p)
     mat1 : Tensor, sparse, shape (n, m)
     mat2 : Tensor, shape (m, p)
+    beta, alpha : number
+
+    Examples
+    --------
+    >>> eye = weft.eye(2).to_sparse()
+    >>> weft.sspaddmm(eye, eye, 2 * weft.eye(2), beta=10).to_dense()
+    tensor([[12.,  0.],
+            [ 0., 12.]])
     """
     expect_sparse("sspaddmm", input)
     return input * beta + smm(mat1, mat2) * alpha

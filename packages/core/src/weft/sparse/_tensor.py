@@ -256,6 +256,12 @@ def sparse_coo_tensor(
         What follows the first dimension is dense.
     size : sequence of int, optional
         Default: just large enough.
+    dtype : dtype, optional
+        Default: that of the values.
+    device : device or str, optional
+    requires_grad : bool
+    is_coalesced : bool, optional
+        Say that the indices are sorted and none stands twice.
     layout, pin_memory, check_invariants
         Accepted and not used: the layout is ``weft.sparse_coo``, and indices are always checked.
 
