@@ -1222,7 +1222,7 @@ class Methods(TensorBase):
     def lt_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
 
-    def lu(self, pivot: _bool = True, get_infos: _bool = False) -> tuple[Tensor, ...] | list[Tensor]:
+    def lu(self, pivot: _bool = True, get_infos: _bool = False) -> tuple[Tensor, ...]:
         """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers."""
 
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
