@@ -1,8 +1,8 @@
 """Check that public functions and layers have the docstrings that CONTRIBUTING.md asks for.
 
-A function with two or more arguments has a ``Parameters`` section that names each, and ``Examples`` with ``>>>``; so
-has a class of optimizers, schedules and data. A layer has both, and ``Shapes`` with an entry ``output``. What lacks
-something is listed, module by module.
+A function, or a method of Tensor that is none, with two or more arguments has a ``Parameters`` section that names each,
+and ``Examples`` with ``>>>``; so has a class of optimizers, schedules and data. A layer has both, and ``Shapes`` with
+an entry ``output``. What lacks something is listed, module by module.
 """
 
 import inspect
@@ -10,7 +10,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import weft
@@ -107,10 +107,12 @@ def documented() -> Iterator[tuple[str, Any, list[str]]]:
         for name, value in public(namespace):
             if inspect.isfunction(value) and home(value).startswith("weft") and len(arguments(value)) > 1:
                 yield f"{namespace.__name__}.{name}", value, arguments(value)
-    for name, value in vars(weft.Tensor).items():
-        written = isinstance(value, FunctionType) and value.__qualname__ == f"Tensor.{name}" and not hasattr(weft, name)
-        if written and not name.startswith("_") and len(arguments(value, method=True)) > 1:
-            yield f"weft.Tensor.{name}", value, arguments(value, method=True)
+    for name in dir(weft.Tensor):
+        value = getattr(weft.Tensor, name)
+        documented_elsewhere = any(hasattr(weft, each) for each in (name, name.removesuffix("_")))
+        if inspect.isfunction(value) and not name.startswith("_") and not documented_elsewhere:
+            if len(arguments(value, method=True)) > 1:
+                yield f"weft.Tensor.{name}", value, arguments(value, method=True)
     for name, value in public(weft.nn):
         if inspect.isclass(value) and issubclass(value, weft.nn.Module) and value is not weft.nn.Module:
             yield f"weft.nn.{name}", value, arguments(value.__init__, method=True)

@@ -1307,7 +1307,7 @@ class Methods(TensorBase):
         """The most frequent value along a dimension, and a position of it."""
 
     def module_load(self, other: Any, assign: Any = False) -> Any:
-        """Return what takes this tensor's place when a module loads ``other``: ``other`` itself, or this after a copy."""
+        """Return what takes this tensor's place when a module loads another: that itself, or this after a copy."""
 
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
         """Some dimensions moved to other places; the others keep their order."""

@@ -58,13 +58,37 @@ def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
         If a tensor requires grad, or the shape does not fit.
     TypeError
         If the dtypes differ, or the function gives no number of the tensor's kind.
+
+    Examples
+    --------
+    >>> weft.tensor([1.0, 2.0]).map_(weft.tensor([3.0, 4.0]), lambda a, b: a * b)
+    tensor([3., 8.])
     """
     return replace_each("map_", self, (tensor,), callable)
 
 
 @method
 def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
-    """As `map_`, with two other tensors."""
+    """As `map_`, with two other tensors.
+
+    Parameters
+    ----------
+    x, y : Tensor
+        Of the same dtype; their shapes may be broadcast to this tensor's.
+    callable : function of three Python numbers
+
+    Raises
+    ------
+    RuntimeError
+        If a tensor requires grad, or a shape does not fit.
+    TypeError
+        If the dtypes differ, or the function gives no number of the tensor's kind.
+
+    Examples
+    --------
+    >>> weft.tensor([1.0, 2.0]).map2_(weft.tensor(3.0), weft.tensor(4.0), lambda a, b, c: a * b + c)
+    tensor([ 7., 10.])
+    """
     return replace_each("map2_", self, (x, y), callable)
 
 

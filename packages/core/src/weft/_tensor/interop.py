@@ -716,10 +716,21 @@ def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
 def to_device(self: Any, device: Device, /, *, stream: Any = None) -> Tensor:
     """The tensor on a device, as the array API spells ``to``.
 
+    Parameters
+    ----------
+    device : device or str
+    stream : None
+        Copies are in the order of the device's current one.
+
     Raises
     ------
     ValueError
-        For a stream: copies are in the order of the device's current one.
+        For a stream.
+
+    Examples
+    --------
+    >>> weft.ones(2).to_device("cpu")
+    tensor([1., 1.])
     """
     if stream is not None:
         raise ValueError(f"to_device: stream must be None, got {stream!r}; copies go with the device's current stream")

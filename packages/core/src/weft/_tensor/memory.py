@@ -112,6 +112,14 @@ def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = Non
     ------
     RuntimeError
         If the dtypes or devices differ, if the view would leave the storage, or for a leaf that requires grad.
+
+    Examples
+    --------
+    >>> x = weft.zeros(2)
+    >>> memory = weft.arange(6.0)
+    >>> _ = x.set_(memory, 1, (2,), (3,))
+    >>> x
+    tensor([1., 4.])
     """
     from weft.ops._inplace import bump, check_writable
 
@@ -270,7 +278,21 @@ def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
 @method
 def module_load(self: Any, other: Any, assign: bool = False) -> Any:
-    """Return what takes this tensor's place when a module loads ``other``: ``other`` itself, or this after a copy."""
+    """Return what takes this tensor's place when a module loads another: that itself, or this after a copy.
+
+    Parameters
+    ----------
+    other : Tensor
+        What is loaded.
+    assign : bool
+        Take it itself.
+
+    Examples
+    --------
+    >>> weight = weft.zeros(2)
+    >>> weight.module_load(weft.ones(2)), weight
+    (tensor([1., 1.]), tensor([1., 1.]))
+    """
     return other.detach() if assign else self.copy_(other).detach()
 
 
@@ -400,7 +422,19 @@ def reinforce(self: Any, reward: Any) -> None:
 
 @method
 def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
-    """Return the tensor itself, which is dense, in another dtype if one is given."""
+    """Return the tensor itself, which is dense, in another dtype if one is given.
+
+    Parameters
+    ----------
+    dtype : dtype, optional
+    masked_grad : bool, optional
+        Not used: it is for sparse tensors.
+
+    Examples
+    --------
+    >>> weft.ones(2).to_dense()
+    tensor([1., 1.])
+    """
     return self if dtype is None else self.to(dtype)
 
 
@@ -415,7 +449,19 @@ def to_sparse(
     sparse_dim : int, optional
         How many of the first dimensions have coordinates. Default: all.
     layout : layout, optional
-        ``weft.sparse_coo``, the only one; the other layouts' ``blocksize`` and ``dense_dim`` are refused.
+        ``weft.sparse_coo``, the only one.
+    blocksize, dense_dim : None
+        Of other layouts.
+
+    Raises
+    ------
+    NotImplementedError
+        For another layout, or what is of one.
+
+    Examples
+    --------
+    >>> weft.tensor([0.0, 5.0]).to_sparse().values()
+    tensor([5.])
     """
     if layout is strided and sparse_dim is None and blocksize is None and dense_dim is None:
         return self

@@ -347,9 +347,33 @@ def tensor_backward(
 ) -> None:
     """Add the gradient of this tensor to ``.grad`` of the leaves that it was computed from.
 
+    Parameters
+    ----------
+    gradient : Tensor, of this tensor's shape, optional
+        The gradient of what comes after it; 1 for a tensor of one element.
+    retain_graph : bool, optional
+        Keep what the graph saved, for another pass. Default: ``create_graph``.
+    create_graph : bool
+        Record the pass itself, for second derivatives.
+    inputs : sequence of Tensor, optional
+        The tensors that get a gradient, leaves or not. Default: all leaves.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor has no history, or its graph was freed by an earlier pass; without ``gradient`` for a tensor of
+        other than one element.
+
     See Also
     --------
     weft.autograd.backward
+
+    Examples
+    --------
+    >>> x = weft.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x**2).backward(weft.tensor([1.0, 10.0]))
+    >>> x.grad
+    tensor([ 2., 40.])
     """
     if not retain_graph and not create_graph and inputs is None and profiling.recorder is None:
         if backward_from(self, gradient):

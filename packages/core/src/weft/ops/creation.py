@@ -510,7 +510,24 @@ def _new_empty(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor of this one's dtype and device."""
+    """An uninitialised tensor of this one's dtype and device.
+
+    Parameters
+    ----------
+    *size : int, or one sequence of int
+    dtype : dtype, optional
+        Default: this tensor's.
+    device : device or str, optional
+        Default: this tensor's.
+    requires_grad : bool
+    layout, pin_memory : optional
+        Strided; not pinned.
+
+    Examples
+    --------
+    >>> weft.ones(2, dtype=weft.float64).new_empty(3).dtype
+    weft.float64
+    """
     if layout is not None and not is_strided("new_empty", layout, True):
         return sparse_zeros(as_shape("new_empty", size), dtype or self.dtype, device or self.device, requires_grad)
     made = empty_on(as_shape("new_empty", size), dtype or self.dtype, resolve_device(device or self.device))
@@ -527,7 +544,24 @@ def _new_zeros(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Zeros of this tensor's dtype and device."""
+    """Zeros of this tensor's dtype and device.
+
+    Parameters
+    ----------
+    *size : int, or one sequence of int
+    dtype : dtype, optional
+        Default: this tensor's.
+    device : device or str, optional
+        Default: this tensor's.
+    requires_grad : bool
+    layout, pin_memory : optional
+        Strided; not pinned.
+
+    Examples
+    --------
+    >>> weft.ones(2, dtype=weft.int32).new_zeros(3)
+    tensor([0, 0, 0], dtype=weft.int32)
+    """
     if layout is not None and not is_strided("new_zeros", layout, True):
         return sparse_zeros(as_shape("new_zeros", size), dtype or self.dtype, device or self.device, requires_grad)
     return beside(self, filled("new_zeros", size, 0, dtype or self.dtype, device or self.device, requires_grad))
@@ -543,7 +577,24 @@ def _new_ones(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Ones of this tensor's dtype and device."""
+    """Ones of this tensor's dtype and device.
+
+    Parameters
+    ----------
+    *size : int, or one sequence of int
+    dtype : dtype, optional
+        Default: this tensor's.
+    device : device or str, optional
+        Default: this tensor's.
+    requires_grad : bool
+    layout, pin_memory : optional
+        Strided; not pinned.
+
+    Examples
+    --------
+    >>> weft.zeros(2, dtype=weft.int32).new_ones(3)
+    tensor([1, 1, 1], dtype=weft.int32)
+    """
     if layout is not None:
         is_strided("new_ones", layout)
     return beside(self, filled("new_ones", size, 1, dtype or self.dtype, device or self.device, requires_grad))
@@ -561,7 +612,25 @@ def _new_full(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """One value everywhere, of this tensor's dtype and device."""
+    """One value everywhere, of this tensor's dtype and device.
+
+    Parameters
+    ----------
+    size : sequence of int
+    fill_value : number
+    dtype : dtype, optional
+        Default: this tensor's.
+    device : device or str, optional
+        Default: this tensor's.
+    requires_grad : bool
+    layout, pin_memory : optional
+        Strided; not pinned.
+
+    Examples
+    --------
+    >>> weft.zeros(2).new_full((3,), 7)
+    tensor([7., 7., 7.])
+    """
     if layout is not None:
         is_strided("new_full", layout)
     value = one_number("new_full", "fill_value", fill_value)
@@ -579,7 +648,24 @@ def _new_empty_strided(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor with these strides, of this one's dtype and device."""
+    """An uninitialised tensor with these strides, of this one's dtype and device.
+
+    Parameters
+    ----------
+    size, stride : sequence of int
+    dtype : dtype, optional
+        Default: this tensor's.
+    device : device or str, optional
+        Default: this tensor's.
+    requires_grad : bool
+    layout, pin_memory : optional
+        Strided; not pinned.
+
+    Examples
+    --------
+    >>> weft.zeros(2).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
     if layout is not None:
         is_strided("new_empty_strided", layout)
     return empty_strided(
@@ -598,7 +684,24 @@ def _new_tensor(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A copy of the data, of this tensor's dtype and device."""
+    """A copy of the data, of this tensor's dtype and device.
+
+    Parameters
+    ----------
+    data : number, nested sequence, array or Tensor
+    dtype : dtype, optional
+        Default: this tensor's.
+    device : device or str, optional
+        Default: this tensor's.
+    requires_grad : bool
+    layout, pin_memory : optional
+        Strided; not pinned.
+
+    Examples
+    --------
+    >>> weft.zeros(2, dtype=weft.int8).new_tensor([1, 2])
+    tensor([1, 2], dtype=weft.int8)
+    """
     if layout is not None:
         is_strided("new_tensor", layout)
     return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
@@ -1374,7 +1477,19 @@ conversion("char", int8)
 
 @composite("type")
 def _type(self: Tensor, dtype: DType | str | type | None = None, non_blocking: bool = False) -> Tensor | str:
-    """The name of the tensor's type, or the tensor as another dtype."""
+    """The name of the tensor's type, or the tensor as another dtype.
+
+    Parameters
+    ----------
+    dtype : dtype, type or str, optional
+    non_blocking : bool
+        As of `Tensor.to`.
+
+    Examples
+    --------
+    >>> weft.ones(1).type(), weft.ones(1).type(weft.int32)
+    ('weft.FloatTensor', tensor([1], dtype=weft.int32))
+    """
     if dtype is None:
         prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
         return f"{_display_name.name}.{prefix}{self.dtype.scalar_type_name}Tensor"
