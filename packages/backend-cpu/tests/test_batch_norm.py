@@ -41,13 +41,13 @@ def test_batch_norm_and_its_gradients_are_numpys(shape, layout, dtype, atol, aff
     input, grad = (random(*shape) * 3 + 50).astype(dtype), random(*shape).astype(dtype)
     weight, bias = (random(shape[1]).astype(dtype), random(shape[1], 1)[:, 0].astype(dtype)) if affine else (None, None)
     scale, shift = (weight, bias)
-    found = batch_norm.batch_norm_training(None).large(layout(input), scale, shift, 1e-5)
+    found = batch_norm.batch_norm_training(None)(layout(input), scale, shift, 1e-5)
     exact = generic(declared.batch_norm_training, input.astype(float), scale, shift, 1e-5)
     for ours, theirs in zip(found, exact):
         assert ours.dtype == dtype
         np.testing.assert_allclose(ours, theirs, rtol=1e-5 if dtype == "float32" else 1e-12, atol=20 * atol)
     statistics = [each.astype(dtype) for each in exact[1:]]
-    found = batch_norm.batch_norm_gradient(None).large(layout(grad), layout(input), weight, *statistics, 1e-5)
+    found = batch_norm.batch_norm_gradient(None)(layout(grad), layout(input), weight, *statistics, 1e-5)
     exact = generic(declared.batch_norm_gradient, grad.astype(float), input.astype(float), weight, *exact[1:], 1e-5)
     for ours, theirs in zip(found, exact):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=100 * atol)
@@ -56,7 +56,7 @@ def test_batch_norm_and_its_gradients_are_numpys(shape, layout, dtype, atol, aff
 def test_nan_stays_in_its_channel(batch_norm):
     input = random(4, 3, 7, 5).astype("float32")
     input[0, 1, 0, 0] = np.nan
-    result, mean, _ = batch_norm.batch_norm_training(None).large(input, None, None, 1e-5)
+    result, mean, _ = batch_norm.batch_norm_training(None)(input, None, None, 1e-5)
     assert np.isnan(result[:, 1]).all() and not np.isnan(result[:, ::2]).any()
     assert np.isnan(mean).tolist() == [False, True, False]
 
@@ -66,7 +66,7 @@ def test_nan_stays_in_its_channel(batch_norm):
 def test_given_statistics_scale_and_shift_each_channel(shape, layout, batch_norm):
     input, scale, shift = random(*shape), random(shape[1]), random(shape[1], 1)[:, 0]
     for summand in (shift, None):
-        found = batch_norm.channel_affine(None).large(layout(input), scale, summand)
+        found = batch_norm.channel_affine(None)(layout(input), scale, summand)
         np.testing.assert_allclose(found, generic(declared.channel_affine, input, scale, summand), atol=1e-12)
 
 
@@ -75,6 +75,6 @@ def test_given_statistics_scale_and_shift_each_channel(shape, layout, batch_norm
 def test_given_statistics_normalize_as_numpys_do(layout, affine, batch_norm):
     input, mean, variance = random(4, 70, 3, 5), random(70), random(70, 2)[:, 1] ** 2
     weight, bias = (random(70, 1)[:, 0], random(70, 3)[:, 2]) if affine else (None, None)
-    found = batch_norm.normalized(None).large(layout(input), mean, variance, weight, bias, 1e-5)
+    found = batch_norm.normalized(None)(layout(input), mean, variance, weight, bias, 1e-5)
     exact = generic(declared.normalized, input, mean, variance, weight, bias, 1e-5)
     np.testing.assert_allclose(found, exact, rtol=1e-12, atol=1e-12)

@@ -22,11 +22,6 @@ def generic(op):
     return lambda *args: op.declaration.generic(np, *args)
 
 
-def large(kernel):
-    """The compiled one of two."""
-    return getattr(kernel, "large", kernel)
-
-
 def random(*shape):
     return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
 
@@ -66,7 +61,7 @@ def out_of(shape, kernel, stride, padding, dilation):
 def test_maxima_and_their_places_are_numpys(case, layout, dtype, pooling):
     shape, *geometry = case
     input = layout(random(*shape).astype(dtype))
-    run = large(pooling.max_pool_with_indices(None))
+    run = pooling.max_pool_with_indices(None)
     values, index = run(input, *geometry, out_of(*case))
     expected = generic(declared.max_pool_with_indices)(input, *geometry, out_of(*case))
     np.testing.assert_array_equal(values, expected[0])
@@ -84,7 +79,7 @@ def test_of_equal_elements_the_first_is_taken_and_nan_is_the_greatest(stride, la
     input[1, 1, ::2] = -0.0
     case = (input.shape, (3, 3), (stride, stride), (1, 1), (1, 1))
     args = (layout(input), *case[1:], out_of(*case))
-    found = large(pooling.max_pool_with_indices(None))(*args)
+    found = pooling.max_pool_with_indices(None)(*args)
     expected = generic(declared.max_pool_with_indices)(*args)
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
@@ -97,13 +92,13 @@ def test_the_gradient_of_maxima_goes_to_their_places(case, layout, pooling):
     out = out_of(*case)
     _, index = generic(declared.max_pool_with_indices)(random(*shape), *geometry, out)
     grad = random(*shape[:2], *out)
-    found = large(pooling.max_pool_gradient(None))(layout(grad), layout(index), shape)
+    found = pooling.max_pool_gradient(None)(layout(grad), layout(index), shape)
     np.testing.assert_allclose(found, generic(declared.spread_to_places)(grad, index, shape), atol=1e-6)
 
 
 def test_a_place_outside_of_the_input_is_left_out(pooling):
     index = np.array([[[0, 7, -1]]])
-    found = large(pooling.max_pool_gradient(None))(np.ones((1, 1, 3), np.float32), index, (1, 1, 4))
+    found = pooling.max_pool_gradient(None)(np.ones((1, 1, 3), np.float32), index, (1, 1, 4))
     np.testing.assert_array_equal(found, [[[1, 0, 0, 0]]])
 
 
@@ -118,7 +113,7 @@ def test_means_and_their_gradients_are_numpys(case, options, layout, pooling):
     out = out_of(*case, (1,) * len(kernel))
     input = random(*shape)
     args = (kernel, stride, padding, out, options)
-    found = large(pooling.avg_pool(None))(layout(input), *args)
+    found = pooling.avg_pool(None)(layout(input), *args)
     np.testing.assert_allclose(found, generic(declared.avg_pool)(input, *args), atol=1e-6)
     run = pooling.avg_pool_gradient(None)
     grad = random(*shape[:2], *out)
@@ -131,6 +126,6 @@ def test_means_and_their_gradients_are_numpys(case, options, layout, pooling):
 def test_windows_that_end_outside_divide_by_what_they_have(pooling):
     input, out = random(1, 1, 5, 5), (3, 3)
     args = ((2, 2), (2, 2), (0, 0), out, (True, None))
-    found = large(pooling.avg_pool(None))(input, *args)
+    found = pooling.avg_pool(None)(input, *args)
     np.testing.assert_allclose(found, generic(declared.avg_pool)(input, *args), atol=1e-6)
     np.testing.assert_allclose(found[0, 0, 2, 2], input[0, 0, 4, 4])
