@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -577,8 +576,11 @@ def raise_zero_pivot(name: str, info: Any) -> None:
 
 @composite("lu")
 def lu(
-    A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Tensor] | None = None
-) -> tuple[Tensor, ...]:
+    A: Tensor,
+    pivot: bool = True,
+    get_infos: bool = False,
+    out: tuple[Tensor, ...] | list[Tensor] | None = None,
+) -> tuple[Tensor, ...] | list[Tensor]:
     """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers.
 
     `weft.linalg.lu_factor` is the newer name.
@@ -616,7 +618,7 @@ def lu(
         raise TypeError(f"lu: expected a tuple or list of {len(results)} Tensors as out, but got {out!r}")
     for target, result in zip(out, results):
         target.resize_as_(result).copy_(result)
-    return tuple(out)
+    return out
 
 
 @composite(out="exact")
