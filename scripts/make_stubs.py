@@ -78,6 +78,7 @@ OVERLOADS = {
         "(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | None = None) -> Tensor",
         "(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]",
     ),
+    "size": ("(input: Tensor, dim: None = None) -> Size", "(input: Tensor, dim: int) -> int"),
     "type": (
         "(self: Tensor, dtype: None = None, non_blocking: bool = False) -> str",
         "(self: Tensor, dtype: DType | str | type, non_blocking: bool = False) -> Tensor",

@@ -1267,7 +1267,7 @@ def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False,
 def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where ``input`` is less than ``other``."""
 
-def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, out: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> tuple[Tensor, ...] | list[Tensor]:
     """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers."""
 
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:

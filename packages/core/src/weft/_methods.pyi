@@ -11,15 +11,18 @@ from typing import Any
 from typing import Literal
 from typing import overload as _overload
 from weft import return_types as _return_types
+from weft._dtypes.dtypes import dtype
 from weft._engine.tensor import TensorBase
 from weft.random import Generator
 from weft.storage import TypedStorage
+from weft.storage import UntypedStorage
 from weft.types import DType
 from weft.types import Device
 from weft.types import Layout
 from weft.types import MemoryFormat
 from weft.types import Number
 from weft.types import Scalar
+from weft.types import Size
 from weft.types import Tensor
 from weft.utils.hooks import RemovableHandle
 
@@ -62,10 +65,10 @@ class Methods(TensorBase):
     @property
     def __cuda_array_interface__(self) -> Any: ...
 
-    def __deepcopy__(self, memo: dict[Any, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         """Copy memory, gradient and attributes of a leaf; tensors that share memory share the copy."""
 
-    def __div__(self, other: Any) -> Any:
+    def __div__(self, other: Tensor | Scalar) -> Tensor:
         """Division by the name that Python 2 looked for."""
 
     def __dlpack__(self, *, stream: Any = None, max_version: tuple[_int, _int] | None = None, dl_device: tuple[Any, _int] | None = None, copy: _bool | None = None) -> Any:
@@ -98,7 +101,7 @@ class Methods(TensorBase):
     def __iand__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.bitwise_and`: writes into ``self`` and returns it."""
 
-    def __idiv__(self, other: Any) -> Tensor:  # type: ignore[override]
+    def __idiv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """Division in place by the name that Python 2 looked for."""
 
     def __ifloordiv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -188,7 +191,7 @@ class Methods(TensorBase):
     def __rdiv__(self, other: Tensor | Scalar) -> Tensor:
         """``other / self``: the name that Python 2 had for `__rtruediv__`."""
 
-    def __reversed__(self) -> Any:
+    def __reversed__(self) -> Tensor:
         """The tensor with the order along its first dimension reversed."""
 
     def __rfloordiv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -197,7 +200,7 @@ class Methods(TensorBase):
     def __rlshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: Tensor) -> Tensor:
         ...
 
     def __rmod__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -357,7 +360,7 @@ class Methods(TensorBase):
     def any(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether any element is true (not 0), over some dimensions or in all."""
 
-    def apply_(self, callable: Any) -> Tensor:
+    def apply_(self, callable: Callable[[Any], Scalar]) -> Tensor:
         """Replace each element by what a Python function makes of it; slow, and on the CPU only."""
 
     def arccos(self) -> Tensor:
@@ -414,10 +417,10 @@ class Methods(TensorBase):
     def argwhere(self) -> Tensor:
         """The positions of elements that are not 0, one in a row."""
 
-    def as_strided(self, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    def as_strided(self, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """A view of the tensor's storage with any sizes and strides, counted in elements."""
 
-    def as_strided_(self, size: Any, stride: Any, storage_offset: Any = None) -> Tensor:
+    def as_strided_(self, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """In-place variant of `weft.as_strided`: writes into ``self`` and returns it."""
 
     def as_strided_scatter(self, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
@@ -453,7 +456,7 @@ class Methods(TensorBase):
     def atanh_(self) -> Tensor:
         """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
-    def backward(self, gradient: Any = None, retain_graph: Any = None, create_graph: Any = False, inputs: Any = None) -> Any:
+    def backward(self, gradient: Any = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:
         """Add the gradient of this tensor to ``.grad`` of the leaves that it was computed from."""
 
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
@@ -588,13 +591,13 @@ class Methods(TensorBase):
     def conj_physical_(self) -> Tensor:
         """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
 
-    def const_data_ptr(self) -> Any:
+    def const_data_ptr(self) -> _int:
         """Return the address of the first element, for reading only; 0 if there is none."""
 
     def contiguous(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor itself if its elements lie in order in memory, else a copy that is so."""
 
-    def copy_(self, other: Any, non_blocking: Any = False) -> Tensor:
+    def copy_(self, other: Any, non_blocking: _bool = False) -> Tensor:
         """Write the values of another tensor, converted to this dtype and device, and broadcast."""
 
     def copysign(self, other: Tensor | Number) -> Tensor:
@@ -651,7 +654,7 @@ class Methods(TensorBase):
     def cumsum_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """In-place variant of `weft.cumsum`: writes into ``self`` and returns it."""
 
-    def data_ptr(self) -> Any:
+    def data_ptr(self) -> _int:
         """Return the address of the first element; 0 if there is none."""
 
     def deg2rad(self) -> Tensor:
@@ -660,7 +663,7 @@ class Methods(TensorBase):
     def deg2rad_(self) -> Tensor:
         """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
 
-    def dense_dim(self) -> Any:
+    def dense_dim(self) -> _int:
         """The number of dimensions: all are dense."""
 
     def det(self) -> Tensor:
@@ -681,7 +684,7 @@ class Methods(TensorBase):
     def diagflat(self, offset: _int = 0) -> Tensor:
         """The matrix with all elements along a diagonal."""
 
-    def diagonal(self, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+    def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """The elements at equal positions of two dimensions, as the last dimension; shares memory."""
 
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
@@ -696,7 +699,7 @@ class Methods(TensorBase):
     def digamma_(self) -> Tensor:
         """In-place variant of `weft.digamma`: writes into ``self`` and returns it."""
 
-    def dim_order(self, *, ambiguity_check: Any = False) -> Any:
+    def dim_order(self, *, ambiguity_check: _bool | list[MemoryFormat] = False) -> tuple[_int, ...]:
         """The dimensions from the outermost to the innermost in memory."""
 
     def dist(self, other: Tensor, p: _float = 2) -> Tensor:
@@ -783,7 +786,7 @@ class Methods(TensorBase):
     def fill_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.fill`: writes into ``self`` and returns it."""
 
-    def fill_diagonal_(self, fill_value: Any, wrap: Any = False) -> Tensor:
+    def fill_diagonal_(self, fill_value: Scalar, wrap: _bool = False) -> Tensor:
         """Write a value to the main diagonal: of a matrix, or where all indices are equal."""
 
     def fix(self) -> Tensor:
@@ -871,7 +874,7 @@ class Methods(TensorBase):
         """The products of all pairs of elements of two vectors."""
 
     @property
-    def grad_dtype(self) -> Any: ...
+    def grad_dtype(self) -> dtype | None: ...
     @grad_dtype.setter
     def grad_dtype(self, value: Any) -> None: ...
 
@@ -994,10 +997,10 @@ class Methods(TensorBase):
     def is_contiguous(self, memory_format: MemoryFormat | None = None) -> _bool:
         """Whether the elements lie in order in memory."""
 
-    def is_distributed(self) -> Any:
+    def is_distributed(self) -> _bool:
         """False: tensors are not spread over processes."""
 
-    def is_inference(self) -> Any:
+    def is_inference(self) -> _bool:
         """Whether a tensor was made in inference mode, so that it can never be recorded."""
 
     @property
@@ -1027,7 +1030,7 @@ class Methods(TensorBase):
     def is_nonzero(self) -> _bool:
         """Whether the only element of a tensor is not 0."""
 
-    def is_pinned(self, device: Any = None) -> Any:
+    def is_pinned(self, device: Device = None) -> _bool:
         """Whether the memory is page-locked; weft does not pin."""
 
     @property
@@ -1036,10 +1039,10 @@ class Methods(TensorBase):
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether two tensors have the same shape."""
 
-    def is_set_to(self, tensor: Any) -> Any:
+    def is_set_to(self, tensor: Tensor) -> _bool:
         """Whether both are the same view of the same memory."""
 
-    def is_shared(self) -> Any:
+    def is_shared(self) -> _bool:
         """Whether another process sees the same memory."""
 
     @property
@@ -1222,7 +1225,7 @@ class Methods(TensorBase):
     def lt_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
 
-    def lu(self, pivot: _bool = True, get_infos: _bool = False) -> tuple[Tensor, ...]:
+    def lu(self, pivot: _bool = True, get_infos: _bool = False) -> tuple[Tensor, ...] | list[Tensor]:
         """The LU factorization in one matrix, the row exchanges, and with ``get_infos`` LAPACK's integers."""
 
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
@@ -1234,10 +1237,10 @@ class Methods(TensorBase):
     @property
     def mT(self) -> Tensor: ...
 
-    def map2_(self, x: Any, y: Any, callable: Any) -> Tensor:
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Scalar]) -> Tensor:
         """As `map_`, with two other tensors."""
 
-    def map_(self, tensor: Any, callable: Any) -> Tensor:
+    def map_(self, tensor: Tensor, callable: Callable[[Any, Any], Scalar]) -> Tensor:
         """Replace each element by ``callable(element, other element)``, with another tensor of the same dtype."""
 
     def masked_fill(self, mask: Tensor, value: Tensor | Scalar) -> Tensor:
@@ -1306,7 +1309,7 @@ class Methods(TensorBase):
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> _return_types.mode:
         """The most frequent value along a dimension, and a position of it."""
 
-    def module_load(self, other: Any, assign: Any = False) -> Any:
+    def module_load(self, other: Tensor, assign: _bool = False) -> Tensor:
         """Return what takes this tensor's place when a module loads another: that itself, or this after a copy."""
 
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
@@ -1391,7 +1394,7 @@ class Methods(TensorBase):
     def negative_(self) -> Tensor:
         """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
-    def new(self, *args: Any, **kwargs: Any) -> Any:
+    def new(self, *args: Any, **kwargs: Any) -> Tensor:
         """Return a tensor of this dtype and device as ``weft.Tensor(...)`` makes them; `new_empty` is the clearer name."""
 
     def new_empty(self, *size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
@@ -1440,7 +1443,7 @@ class Methods(TensorBase):
     def not_equal_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.ne`: writes into ``self`` and returns it."""
 
-    def numpy(self, *, force: Any = False) -> Any:
+    def numpy(self, *, force: _bool = False) -> ndarray[Any, Any]:
         """Return a NumPy array that shares memory with the tensor."""
 
     def orgqr(self, input2: Tensor) -> Tensor:
@@ -1458,7 +1461,7 @@ class Methods(TensorBase):
     def permute(self, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
         """The dimensions in another order, sharing memory."""
 
-    def pin_memory(self, device: Any = None) -> Any:
+    def pin_memory(self, device: Device = None) -> Tensor:
         """Refuse: memory is page-locked for an accelerator, and none here pins."""
 
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
@@ -1520,7 +1523,7 @@ class Methods(TensorBase):
     def reciprocal_(self) -> Tensor:
         """In-place variant of `weft.reciprocal`: writes into ``self`` and returns it."""
 
-    def record_stream(self, s: Any) -> Any:
+    def record_stream(self, s: Any) -> None:
         """Keep the memory until a stream of an accelerator has done what it has now; a CPU has none."""
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
@@ -1529,7 +1532,7 @@ class Methods(TensorBase):
     def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
         """Call ``hook(tensor)`` whenever a gradient has been added to ``.grad`` of this leaf."""
 
-    def reinforce(self, reward: Any) -> Any:
+    def reinforce(self, reward: Tensor | Scalar) -> None:
         """Refuse: stochastic nodes were removed from PyTorch; `distributions` have ``log_prob`` for that."""
 
     def relu(self) -> Tensor:
@@ -1562,13 +1565,13 @@ class Methods(TensorBase):
     def reshape_as(self, other: Tensor) -> Tensor:
         """`reshape` to the shape of another tensor."""
 
-    def resize(self, *sizes: Any) -> Any:
+    def resize(self, *sizes: _int) -> Tensor:
         """Return the elements in another shape, as `reshape` does; kept for old programs."""
 
     def resize_(self, *size: _int | Sequence[_int], memory_format: MemoryFormat | None = None) -> Tensor:
         """Give the tensor itself another size: over the same memory where that is enough, else over more."""
 
-    def resize_as(self, tensor: Any) -> Any:
+    def resize_as(self, tensor: Tensor) -> Tensor:
         """Return the elements in the shape of another tensor, as `reshape` does; kept for old programs."""
 
     def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -1580,7 +1583,7 @@ class Methods(TensorBase):
     def resolve_neg(self) -> Tensor:
         """A copy with the values in memory, if the negative bit is set; else the tensor itself."""
 
-    def retain_grad(self) -> Any:
+    def retain_grad(self) -> None:
         """Keep the gradient of this tensor in ``.grad`` although it is no leaf."""
 
     @property
@@ -1628,7 +1631,7 @@ class Methods(TensorBase):
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
         """A copy of ``input`` with one position along a dimension replaced."""
 
-    def set_(self, source: Any = None, storage_offset: Any = 0, size: Any = None, stride: Any = None) -> Tensor:
+    def set_(self, source: Tensor | TypedStorage | UntypedStorage | None = None, storage_offset: _int = 0, size: _int | Sequence[_int] | None = None, stride: Sequence[_int] | None = None) -> Tensor:
         """Make this tensor a view of other memory."""
 
     def sgn(self) -> Tensor:
@@ -1676,7 +1679,11 @@ class Methods(TensorBase):
     def sinh_(self) -> Tensor:
         """In-place variant of `weft.sinh`: writes into ``self`` and returns it."""
 
-    def size(self, dim: Any = None) -> Any:
+    @_overload
+    def size(self, dim: None=None) -> Size:
+        ...
+    @_overload
+    def size(self, dim: _int) -> _int:
         ...
 
     def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
@@ -1694,10 +1701,10 @@ class Methods(TensorBase):
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> _return_types.sort:
         """The elements in order along a dimension, and where they were."""
 
-    def sparse_dim(self) -> Any:
+    def sparse_dim(self) -> _int:
         """0: no dimension is sparse."""
 
-    def sparse_mask(self, mask: Any) -> Any:
+    def sparse_mask(self, mask: Tensor) -> Tensor:
         """The elements at the coordinates of a sparse tensor of the same size, as a sparse tensor."""
 
     def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1730,13 +1737,13 @@ class Methods(TensorBase):
     def stft(self, n_fft: _int, hop_length: _int | None = None, win_length: _int | None = None, window: Tensor | None = None, center: _bool = True, pad_mode: str = 'reflect', normalized: _bool = False, onesided: _bool | None = None, return_complex: _bool | None = None, align_to_window: _bool | None = None) -> Tensor:
         """The spectra of a signal seen through a window that moves along it."""
 
-    def storage(self) -> Any:
+    def storage(self) -> TypedStorage:
         """Return the memory that this tensor is a view of, as elements of its dtype."""
 
-    def storage_offset(self) -> Any:
+    def storage_offset(self) -> _int:
         """Return how many elements of the storage are before the first of this tensor."""
 
-    def storage_type(self) -> Any:
+    def storage_type(self) -> _type[TypedStorage]:
         """Return the legacy type of the tensor's storage."""
 
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
@@ -1760,16 +1767,16 @@ class Methods(TensorBase):
     def svd(self, some: _bool = True, compute_uv: _bool = True) -> _return_types.svd:
         """``input = U diag(S) V^H``."""
 
-    def swapaxes(self, axis0: Any, axis1: Any) -> Any:
+    def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Two dimensions exchanged, sharing memory, see `transpose`."""
 
-    def swapaxes_(self, axis0: Any, axis1: Any) -> Tensor:
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
         """In-place variant of `weft.swapaxes`: writes into ``self`` and returns it."""
 
-    def swapdims(self, dim0: Any, dim1: Any) -> Any:
+    def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """Two dimensions exchanged, sharing memory."""
 
-    def swapdims_(self, dim0: Any, dim1: Any) -> Tensor:
+    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
     def symeig(self, *args: Any, **kwargs: Any) -> Any:
@@ -1808,13 +1815,13 @@ class Methods(TensorBase):
     def to(self, *args: DType | Device | Tensor, dtype: DType | None = None, device: Device = None, non_blocking: _bool = False, copy: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor with another dtype or on another device; itself if nothing changes."""
 
-    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Any:
+    def to_dense(self, dtype: DType | None = None, *, masked_grad: _bool | None = None) -> Tensor:
         """Return the tensor itself, which is dense, in another dtype if one is given."""
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+    def to_device(self, device: Device, /, *, stream: Any = None) -> Tensor:
         """The tensor on a device, as the array API spells ``to``."""
 
-    def to_sparse(self, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None) -> Any:
+    def to_sparse(self, sparse_dim: _int | None = None, *, layout: Layout | None = None, blocksize: _int | Sequence[_int] | None = None, dense_dim: _int | None = None) -> Tensor:
         """A sparse tensor of the elements that are not zero."""
 
     def tolist(self) -> Any:
@@ -1826,10 +1833,10 @@ class Methods(TensorBase):
     def trace(self) -> Tensor:
         """The sum of a matrix's diagonal."""
 
-    def transpose(self, dim0: Any, dim1: Any) -> Any:
+    def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """Two dimensions exchanged, sharing memory."""
 
-    def transpose_(self, dim0: Any, dim1: Any) -> Tensor:
+    def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
     def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> _return_types.triangular_solve:
@@ -1869,13 +1876,13 @@ class Methods(TensorBase):
     def type_as(self, other: Tensor) -> Tensor:
         """The tensor with the dtype and on the device of another."""
 
-    def unbind(self, dim: Any = 0) -> Any:
+    def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
         """All positions along a dimension, as a tuple; each shares memory with the input."""
 
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """One dimension divided into several."""
 
-    def unfold(self, dimension: Any, size: Any, step: Any) -> Any:
+    def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """Windows of ``size`` positions, ``step`` apart, along a dimension; shares memory."""
 
     def uniform_(self, *bounds: Number | Tensor, generator: Generator | None = None, **named: Number | Tensor) -> Tensor:
@@ -1910,7 +1917,7 @@ class Methods(TensorBase):
     def unsqueeze_(self, dim: _int) -> Tensor:
         """In-place variant of `weft.unsqueeze`: writes into ``self`` and returns it."""
 
-    def untyped_storage(self) -> Any:
+    def untyped_storage(self) -> UntypedStorage:
         """Return the memory that this tensor is a view of, as bytes."""
 
     def var(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Tensor:

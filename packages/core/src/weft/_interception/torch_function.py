@@ -100,7 +100,7 @@ def asking(function: Any, name: str, home: str = "weft") -> Any:
     inner = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
-    inner.__kwdefaults__ = function.__kwdefaults__
+    inner.__kwdefaults__, inner.__annotations__ = function.__kwdefaults__, function.__annotations__
     inner.__qualname__ = function.__qualname__
 
     def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

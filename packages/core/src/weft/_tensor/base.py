@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from weft._devices.devices import device as Device
 from weft._devices.devices import key_of, resolve_device
@@ -22,6 +22,8 @@ else:
     Methods = TensorMethods
 
 __all__ = ["Tensor", "as_subclass", "wrap"]
+
+Subclass = TypeVar("Subclass", bound="Tensor")
 
 
 class Tensor(Methods):
@@ -121,7 +123,11 @@ class Tensor(Methods):
         """The bytes of all elements."""
         return self.numel() * self.itemsize
 
-    def stride(self, dim: Any = None) -> Any:
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
+    def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """How many elements lie between neighbours along each dimension, or along one."""
         item = self.itemsize
         strides = tuple(each // item for each in self._array.strides)
@@ -224,7 +230,7 @@ class Tensor(Methods):
         return not self._requires_grad or current_node(self) is None
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> Tensor | None:
         """The gradient that backward has accumulated, or None."""
         if self._grad is None and self._node is not None:
             hooks = None if self._extra is None else self._extra.hooks
@@ -238,10 +244,11 @@ class Tensor(Methods):
                     UserWarning,
                     stacklevel=2,
                 )
-        return self._grad
+        found: Any = self._grad
+        return found
 
     @grad.setter
-    def grad(self, value: Any) -> None:
+    def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, TensorBase):
                 raise TypeError(
@@ -350,12 +357,13 @@ class Tensor(Methods):
             made.requires_grad_(True)
         return made
 
-    def as_subclass(self, cls: type) -> Any:
+    def as_subclass(self, cls: type[Subclass]) -> Subclass:
         """A view of the whole tensor that is of a subclass; gradients and writes go through it."""
         from weft.ops.views import alias
 
         check_subclass(cls)
-        return as_subclass(alias(self), cls)
+        made: Subclass = as_subclass(alias(self), cls)
+        return made
 
 
 @classmethod  # type: ignore[misc]
@@ -440,14 +448,15 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 __all__ += ["contiguous_strides", "disabled_torch_function"]
 
 
-def _size(self: Tensor, dim: Any = None) -> Any:
+def _size(self: Tensor, dim: int | None = None) -> Size | int:
     if dim is None:
         return size_of(self._array.shape)
     from weft.ops._geometry import wrap_dim
 
     if not self._array.ndim:
         raise IndexError("size: a 0-dim tensor has no dimension to ask for; use .shape")
-    return self._array.shape[wrap_dim("size", dim, self._array.ndim)]
+    size: int = self._array.shape[wrap_dim("size", dim, self._array.ndim)]
+    return size
 
 
 quick_methods["size"] = _size

@@ -9,6 +9,7 @@ from typing import Any
 from weft._dtypes.dtypes import BOOL, COMPLEX, FLOATING, INTEGER
 from weft._engine.tensor import TensorBase
 from weft._tensor.base import Tensor
+from weft.types import Scalar
 
 __all__: list[str] = []
 
@@ -20,7 +21,7 @@ def method(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @method
-def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
+def apply_(self: Any, callable: Callable[[Any], Scalar]) -> Tensor:
     """Replace each element by what a Python function makes of it; slow, and on the CPU only.
 
     Parameters
@@ -43,7 +44,7 @@ def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
 
 
 @method
-def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
+def map_(self: Any, tensor: Tensor, callable: Callable[[Any, Any], Scalar]) -> Tensor:
     """Replace each element by ``callable(element, other element)``, with another tensor of the same dtype.
 
     Parameters
@@ -68,7 +69,7 @@ def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
 
 
 @method
-def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
+def map2_(self: Any, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Scalar]) -> Tensor:
     """As `map_`, with two other tensors.
 
     Parameters
@@ -135,7 +136,7 @@ def reader_of(dtype: Any) -> Callable[[Any], Any]:
 
 
 @method
-def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+def fill_diagonal_(self: Any, fill_value: Scalar, wrap: bool = False) -> Tensor:
     """Write a value to the main diagonal: of a matrix, or where all indices are equal.
 
     Parameters

@@ -6,7 +6,7 @@ import copy
 import importlib
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
@@ -28,6 +28,7 @@ from weft.storage import (
     strides_of,
     tensor_of,
 )
+from weft.types import Device, DType, Layout, MemoryFormat, Scalar
 
 
 def method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,7 +97,13 @@ def is_set_to(self: Any, tensor: Tensor) -> bool:
 
 
 @method
-def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Any:
+def set_(
+    self: Any,
+    source: Tensor | TypedStorage | UntypedStorage | None = None,
+    storage_offset: int = 0,
+    size: int | Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> Tensor:
     """Make this tensor a view of other memory.
 
     Parameters
@@ -161,7 +168,7 @@ def _view(memory: UntypedStorage, element: Any, offset: int, size: Any, stride: 
 
 
 @method
-def new(self: Any, *args: Any, **kwargs: Any) -> Any:
+def new(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """Return a tensor of this dtype and device as ``weft.Tensor(...)`` makes them; `new_empty` is the clearer name."""
     from weft._tensor.legacy_types import legacy_new
 
@@ -175,13 +182,13 @@ def const_data_ptr(self: Any) -> int:
 
 
 @method
-def storage_type(self: Any) -> Any:
+def storage_type(self: Any) -> type[TypedStorage]:
     """Return the legacy type of the tensor's storage."""
     return getattr(importlib.import_module("weft"), f"{self._key.dtype.scalar_type_name}Storage")
 
 
 @method
-def share_memory_(self: Any) -> Any:
+def share_memory_(self: Any) -> Tensor:
     """Move the tensor to memory that processes share; itself does not notice.
 
     The tensor that it is a view of moves too, with that one's views where they are known; NumPy arrays of the same
@@ -192,7 +199,7 @@ def share_memory_(self: Any) -> Any:
 
 
 @method
-def pin_memory(self: Any, device: Any = None) -> Any:
+def pin_memory(self: Any, device: Device = None) -> Tensor:
     """Refuse: memory is page-locked for an accelerator, and none here pins.
 
     Raises
@@ -223,7 +230,7 @@ def is_distributed(self: Any) -> bool:
 
 
 @method
-def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+def dim_order(self: Any, *, ambiguity_check: bool | list[MemoryFormat] = False) -> tuple[int, ...]:
     """The dimensions from the outermost to the innermost in memory.
 
     Parameters
@@ -277,7 +284,7 @@ def dim_order(self: Any, *, ambiguity_check: Any = False) -> tuple[int, ...]:
 
 
 @method
-def module_load(self: Any, other: Any, assign: bool = False) -> Any:
+def module_load(self: Any, other: Tensor, assign: bool = False) -> Tensor:
     """Return what takes this tensor's place when a module loads another: that itself, or this after a copy.
 
     Parameters
@@ -297,7 +304,7 @@ def module_load(self: Any, other: Any, assign: bool = False) -> Any:
 
 
 @method
-def is_pinned(self: Any, device: Any = None) -> bool:
+def is_pinned(self: Any, device: Device = None) -> bool:
     """Whether the memory is page-locked; weft does not pin."""
     return False
 
@@ -312,7 +319,7 @@ def is_shared(self: Any) -> bool:
 
 
 @method
-def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Any:
+def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Tensor:
     """Copy memory, gradient and attributes of a leaf; tensors that share memory share the copy."""
     if id(self) in memo:
         return memo[id(self)]
@@ -378,7 +385,7 @@ def _as(tensor: Any, cls: type) -> Any:
 
 
 @method
-def resize(self: Any, *sizes: int) -> Any:
+def resize(self: Any, *sizes: int) -> Tensor:
     """Return the elements in another shape, as `reshape` does; kept for old programs.
 
     Raises
@@ -391,7 +398,7 @@ def resize(self: Any, *sizes: int) -> Any:
 
 
 @method
-def resize_as(self: Any, tensor: Any) -> Any:
+def resize_as(self: Any, tensor: Tensor) -> Tensor:
     """Return the elements in the shape of another tensor, as `reshape` does; kept for old programs."""
     warnings.warn("resize_as: non-inplace resize_as is deprecated; use reshape_as", UserWarning, stacklevel=2)
     if not isinstance(tensor, TensorBase):
@@ -409,7 +416,7 @@ def reshaped(name: str, tensor: Any, sizes: tuple[Any, ...]) -> Any:
 
 
 @method
-def reinforce(self: Any, reward: Any) -> None:
+def reinforce(self: Any, reward: Tensor | Scalar) -> None:
     """Refuse: stochastic nodes were removed from PyTorch; `distributions` have ``log_prob`` for that.
 
     Raises
@@ -421,7 +428,7 @@ def reinforce(self: Any, reward: Any) -> None:
 
 
 @method
-def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
+def to_dense(self: Any, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
     """Return the tensor itself, which is dense, in another dtype if one is given.
 
     Parameters
@@ -440,8 +447,13 @@ def to_dense(self: Any, dtype: Any = None, *, masked_grad: bool | None = None) -
 
 @method
 def to_sparse(
-    self: Any, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
-) -> Any:
+    self: Any,
+    sparse_dim: int | None = None,
+    *,
+    layout: Layout | None = None,
+    blocksize: int | Sequence[int] | None = None,
+    dense_dim: int | None = None,
+) -> Tensor:
     """A sparse tensor of the elements that are not zero.
 
     Parameters
@@ -474,7 +486,7 @@ def to_sparse(
 
 
 @method
-def sparse_mask(self: Any, mask: Any) -> Any:
+def sparse_mask(self: Any, mask: Tensor) -> Tensor:
     """The elements at the coordinates of a sparse tensor of the same size, as a sparse tensor."""
     return importlib.import_module("weft.sparse._functions").masked(self, mask)
 
@@ -492,19 +504,19 @@ def dense_dim(self: Any) -> int:
 
 
 @method
-def __reversed__(self: Any) -> Any:
+def __reversed__(self: Any) -> Tensor:
     """The tensor with the order along its first dimension reversed."""
     return self.flip(0) if self._array.ndim else self
 
 
 @method
-def __div__(self: Any, other: Any) -> Any:
+def __div__(self: Any, other: Tensor | Scalar) -> Tensor:
     """Division by the name that Python 2 looked for."""
     return self.__truediv__(other)
 
 
 @method
-def __idiv__(self: Any, other: Any) -> Any:
+def __idiv__(self: Any, other: Tensor | Scalar) -> Tensor:
     """Division in place by the name that Python 2 looked for."""
     return self.__itruediv__(other)
 
@@ -521,7 +533,7 @@ def __nonzero__(self: Any) -> bool:
     return bool(self)
 
 
-def grad_dtype(self: Any) -> Any:
+def grad_dtype(self: Any) -> dtype | None:
     """The dtype that the gradient of a leaf has: the leaf's own, unless another was set; None: that of what arrives.
 
     Raises

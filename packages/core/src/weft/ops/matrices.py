@@ -169,7 +169,7 @@ def _(batch):
     return result
 
 
-def _reflected_matmul(self: Tensor, other: Any) -> Any:
+def _reflected_matmul(self: Tensor, other: Tensor) -> Tensor:
     return matmul(other, self) if isinstance(other, TensorBase) else NotImplemented
 
 

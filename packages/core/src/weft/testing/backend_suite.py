@@ -261,8 +261,9 @@ def gradients_flow_on_the_device(device: str) -> None:
         (second,) = weft.autograd.grad((first * first).sum(), x)
         leaf = weft.ones(2, 2, device=where, requires_grad=True)
         (leaf @ leaf).sum().backward()
-        expect(leaf.grad.device == leaf.device, f"the gradient of a tensor on {leaf.device} is on {leaf.grad.device}")
-        results.append((y, first, second, leaf.grad, through_view))
+        grad: Any = leaf.grad
+        expect(grad.device == leaf.device, f"the gradient of a tensor on {leaf.device} is on {grad.device}")
+        results.append((y, first, second, grad, through_view))
     for there, here in zip(*results):
         same(there, here, there.device)
 

@@ -516,7 +516,7 @@ class GroupOptimizer(Optimizer):
 
     def _step_params(self, group: Group, params: list[Tensor]) -> None:
         states = [self._state_of(param, group) for param in params]
-        grads = [param.grad for param in params]
+        grads: list[Any] = [param.grad for param in params]
         if group.get("maximize"):
             grads = [-grad for grad in grads]
         if _sparse_module in sys.modules and any(grad.is_sparse for grad in grads):
