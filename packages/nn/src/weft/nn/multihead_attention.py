@@ -60,7 +60,9 @@ class MultiheadAttention(Module):
     ValueError
         If ``embed_dim`` or ``num_heads`` is not positive.
     AssertionError
-        If ``embed_dim`` is not divisible by ``num_heads``, or the shapes do not fit.
+        If ``embed_dim`` is not divisible by ``num_heads``.
+    AssertionError, RuntimeError
+        If the shapes do not fit together.
 
     References
     ----------

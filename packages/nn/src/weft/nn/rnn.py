@@ -175,25 +175,27 @@ proj_size : int
 
 SHAPES = """\
 input : (L, N, input_size), or (N, L, input_size) with ``batch_first``, or a PackedSequence; N may be absent
-output : (L, N, directions * {size}), likewise
-    The hidden states of the last layer.
-hx, state : (num_layers * directions, N, {size})
+output : (L, N, directions * H), likewise
+    The hidden states of the last layer. {size}
+hx, state : (num_layers * directions, N, H)
     The states before the first step, 0 by default, and after the last."""
 
 SHAPES_OF_LSTM = """\
 input : (L, N, input_size), or (N, L, input_size) with ``batch_first``, or a PackedSequence; N may be absent
-output : (L, N, directions * {size}), likewise
-    The hidden states of the last layer.
-hx, state : pairs of (num_layers * directions, N, {size}) and (num_layers * directions, N, hidden_size)
+output : (L, N, directions * H), likewise
+    The hidden states of the last layer. {size}
+hx, state : pairs of (num_layers * directions, N, H) and (num_layers * directions, N, hidden_size)
     The states (h, c) before the first step, 0 by default, and after the last."""
 
 WEIGHTS = """\
 weight_ih_l0 : Parameter, shape (gates * hidden_size, input_size)
-    Of layer 0, and so on for each layer, whose inputs are ``directions * {size}`` wide; those of the second direction
-    end in ``_reverse``. Gates are stacked: an LSTM's are i, f, g, o; a GRU's r, z, n.
-weight_hh_l0 : Parameter, shape (gates * hidden_size, {size})
+    Of layer 0, and so on for each layer; later ones have inputs of size ``directions * H``. The second
+    direction's names end in ``_reverse``. Gates are stacked: an LSTM's are i, f, g, o; a GRU's r, z, n.
+weight_hh_l0 : Parameter, shape (gates * hidden_size, H)
 bias_ih_l0, bias_hh_l0 : Parameter, shape (gates * hidden_size,)
     All drawn uniformly from ±1/sqrt(hidden_size)."""
+
+SIZE, PROJECTED_SIZE = "H is ``hidden_size``.", "H is ``proj_size``, or ``hidden_size`` where that is 0."
 
 
 @documented(
@@ -202,7 +204,7 @@ bias_ih_l0, bias_hh_l0 : Parameter, shape (gates * hidden_size,)
     weights=WEIGHTS,
     options="",
     projection=PROJECTION,
-    size="(proj_size or hidden_size)",
+    size=PROJECTED_SIZE,
 )
 class RNNBase(Module):
     """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the loop over them.
@@ -478,9 +480,7 @@ class RNNBase(Module):
         return text
 
 
-@documented(
-    parameters=PARAMETERS, shapes=SHAPES, weights=WEIGHTS, options=NONLINEARITY, projection="", size="hidden_size"
-)
+@documented(parameters=PARAMETERS, shapes=SHAPES, weights=WEIGHTS, options=NONLINEARITY, projection="", size=SIZE)
 class RNN(RNNBase):
     """Elman network, layers of it, in one direction or both.
 
@@ -539,7 +539,7 @@ class RNN(RNNBase):
     weights=WEIGHTS,
     options="",
     projection=PROJECTION,
-    size="(proj_size or hidden_size)",
+    size=PROJECTED_SIZE,
 )
 class LSTM(RNNBase):
     """Long short-term memory, layers of it, in one direction or both.
@@ -605,7 +605,7 @@ class LSTM(RNNBase):
         return tuple(RNNBase.permute_hidden(self, part, permutation) for part in hx)
 
 
-@documented(parameters=PARAMETERS, shapes=SHAPES, weights=WEIGHTS, options="", projection="", size="hidden_size")
+@documented(parameters=PARAMETERS, shapes=SHAPES, weights=WEIGHTS, options="", projection="", size=SIZE)
 class GRU(RNNBase):
     """Gated recurrent unit, layers of it, in one direction or both.
 

@@ -212,7 +212,7 @@ class EmbeddingBag(_Table):
 
     Raises
     ------
-    IndexError
+    RuntimeError
         If an index is not in [0, num_embeddings).
     ValueError
         If indices come in one dimension without offsets, or in two with them.

@@ -71,7 +71,7 @@ class TransformerEncoderLayer(Module):
     Raises
     ------
     AssertionError
-        If ``d_model`` is not divisible by ``nhead``, or the shapes do not fit.
+        If ``d_model`` is not divisible by ``nhead``.
     RuntimeError
         If ``activation`` is another string.
 
@@ -171,7 +171,7 @@ class TransformerDecoderLayer(Module):
     Raises
     ------
     AssertionError
-        If ``d_model`` is not divisible by ``nhead``, or the shapes do not fit.
+        If ``d_model`` is not divisible by ``nhead``.
     RuntimeError
         If ``activation`` is another string.
 

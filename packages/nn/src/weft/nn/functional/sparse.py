@@ -290,7 +290,7 @@ def embedding_bag(
 
     Raises
     ------
-    IndexError
+    RuntimeError
         If an index is out of range.
     ValueError, RuntimeError
         If shapes or options do not fit together.
