@@ -39,6 +39,7 @@ NAMESPACES = (
     weft.linalg,
     weft.fft,
     weft.special,
+    weft.signal.windows,
     weft.vision.ops,
     weft.vision.transforms.functional,
 )
