@@ -35,7 +35,7 @@ from weft._dtypes.dtypes import COMPLEX
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, state
 from weft._interception.torch_function import _asking
-from weft._lazy import LAZY
+from weft._lazy import LAZY, lazy
 from weft._tensor import base
 from weft.ops import _foreach
 from weft.ops._declare import public_functions
@@ -190,7 +190,8 @@ class Stub:
             if method and position == 0:
                 pieces.append("self")
                 slash = each.kind is each.POSITIONAL_ONLY
-                continue
+                if each.kind is not each.VAR_POSITIONAL:
+                    continue
             if slash and each.kind is not each.POSITIONAL_ONLY:
                 pieces.append("/")
             slash = each.kind is each.POSITIONAL_ONLY
@@ -235,6 +236,8 @@ class Stub:
 
     def definition(self, name: str, function: Any, indent: str, method: bool) -> Iterator[str]:
         """The lines of one function or method."""
+        if method and getattr(_asking.get(function, function), "__module__", "") == "weft._lazy":
+            function = lazy(name)
         summary = (inspect.getdoc(function) or "").strip().partition("\n\n")[0].replace("\n", " ").replace("\\", "\\\\")
         text = f'{indent}    """{summary}"""' if summary and not summary.endswith('"') else f"{indent}    ..."
         if name in OVERLOADS and getattr(weft, name, function) is function:  # a method may be another function

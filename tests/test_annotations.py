@@ -6,6 +6,12 @@ import pkgutil
 import typing
 
 import weft
+import weft.fft
+import weft.linalg
+import weft.nn.functional as F
+import weft.special
+from weft.ops import all_functions
+from weft.ops._declare import public_functions
 
 # Kernels and what needs a compiler or a GPU; commands, whose import runs them.
 LEFT_OUT = ("weft.backend_cpu.", "weft.backend_cuda.")
@@ -57,3 +63,24 @@ def test_type_hints_of_everything_public_can_be_read():
                 failed[f"{name}: {getattr(each, '__qualname__', '')}"] = error
     assert not failed
     assert count > 2000
+
+
+def declared_functions():
+    """What declarations made functions of, by names for people."""
+    yield from all_functions().items()
+    for space in (weft.special, weft.linalg, weft.fft, F):
+        for name, function in public_functions([space]).items():
+            yield f"{space.__name__}.{name}", function
+
+
+def test_declared_functions_say_the_types_of_arguments_and_results():
+    lacking, count = {}, 0
+    for name, function in declared_functions():
+        count += 1
+        source = inspect.unwrap(function)
+        named = [each.name for each in inspect.signature(source).parameters.values()]
+        missing = [each for each in (*named, "return") if each not in source.__annotations__]
+        if missing:
+            lacking[name] = missing
+    assert not lacking
+    assert count > 550

@@ -28,6 +28,15 @@ def functions(x: Tensor, y: Tensor) -> None:
     assert_type(weft.where(x, y, 0), Tensor)
     assert_type(weft.unique(x, dim=0), Tensor)
     assert_type(weft.unique(x, return_counts=True), tuple[Tensor, ...])
+    assert_type(weft.randn(2), Tensor)
+    assert_type(weft.zeros((2, 3), dtype=weft.int64, device="cpu"), Tensor)
+    assert_type(weft.arange(0, 1, 0.5), Tensor)
+    assert_type(weft.tensor([1.0]), Tensor)
+    assert_type(weft.cat([x, y]), Tensor)
+    assert_type(weft.stack((x, y), dim=-1), Tensor)
+    assert_type(weft.matmul(x, y), Tensor)
+    assert_type(weft.einsum("ij,jk->ik", x, y), Tensor)
+    assert_type(weft.gather(x, 0, y), Tensor)
     weft.sum("x")  # type: ignore[arg-type]
     weft.sum(x, dim="x")  # type: ignore[arg-type]
     weft.exp("x")  # type: ignore[arg-type]
@@ -44,6 +53,18 @@ def methods(x: Tensor, y: Tensor) -> None:
     assert_type(x.max(0).values, Tensor)
     assert_type(x.topk(2).indices, Tensor)
     assert_type(x.where(y, 0), Tensor)
+    assert_type(x.reshape(2), Tensor)
+    assert_type(x.reshape(2, -1), Tensor)
+    assert_type(x.view(-1, 3), Tensor)
+    assert_type(x.permute(1, 0).contiguous(), Tensor)
+    assert_type(x.transpose(0, 1), Tensor)
+    assert_type(x.to("cpu"), Tensor)
+    assert_type(x.float().mean(), Tensor)
+    assert_type(x[0, None, 1:], Tensor)
+    assert_type(x.detach().clone().T, Tensor)
+    assert_type(x.size(0), int)
+    assert_type(x.size(), weft.Size)
+    assert_type(x.numel(), int)
     x.exp(2)  # type: ignore[call-arg]
     x.mul("2")  # type: ignore[arg-type]
 

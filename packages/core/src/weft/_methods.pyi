@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from numpy import ndarray
 from typing import Any
 from typing import Literal
+from typing import NoReturn
 from typing import overload as _overload
 from weft import return_types as _return_types
 from weft._dtypes.dtypes import dtype
@@ -726,8 +727,8 @@ class Methods(TensorBase):
     def dsplit(self, indices_or_sections: _int | Sequence[_int] | None = None, *, sections: _int | None = None, indices: Sequence[_int] | None = None) -> tuple[Tensor, ...]:
         """Split into equal parts, or before given indices, along the third dimension."""
 
-    def eig(self, *args: Any, **kwargs: Any) -> Any:
-        """`weft.eig` of this tensor."""
+    def eig(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Removed. Use linalg.eig(A) or linalg.eigvals(A), whose results are complex."""
 
     def eq(self, other: Tensor | Scalar) -> Tensor:
         """Where the elements are equal."""
@@ -1216,8 +1217,8 @@ class Methods(TensorBase):
     def long(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as int64."""
 
-    def lstsq(self, *args: Any, **kwargs: Any) -> Any:
-        """`weft.lstsq` of this tensor."""
+    def lstsq(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Removed. Use linalg.lstsq(A, B): its arguments are in the other order."""
 
     def lt(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is less than ``other``."""
@@ -1482,8 +1483,8 @@ class Methods(TensorBase):
     def pow_(self, exponent: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.pow`: writes into ``self`` and returns it."""
 
-    def prelu(self, *args: Any, **kwargs: Any) -> Any:
-        """`weft.prelu` of this tensor."""
+    def prelu(self, weight: Tensor) -> Tensor:
+        """``x`` where it is positive, else ``weight * x``, with one weight for all or one for each channel."""
 
     def prod(self, dim: _int | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
         """The product over one dimension, or over all."""
@@ -1695,8 +1696,8 @@ class Methods(TensorBase):
     def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
         """``exp(input)`` divided by its sum along a dimension, without overflow."""
 
-    def solve(self, *args: Any, **kwargs: Any) -> Any:
-        """`weft.solve` of this tensor."""
+    def solve(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Removed. Use linalg.solve(A, B): its arguments are in the other order, and it gives no factorization."""
 
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> _return_types.sort:
         """The elements in order along a dimension, and where they were."""
@@ -1779,8 +1780,8 @@ class Methods(TensorBase):
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
-    def symeig(self, *args: Any, **kwargs: Any) -> Any:
-        """`weft.symeig` of this tensor."""
+    def symeig(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Removed. Use linalg.eigh(A, UPLO='L') or linalg.eigvalsh(A), which read the lower triangle."""
 
     def t(self) -> Tensor:
         """The transpose of a tensor of at most 2 dimensions."""
