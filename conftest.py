@@ -34,3 +34,20 @@ def examples(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) 
 
         doctest_namespace.update(weft=weft, np=numpy)
         weft.manual_seed(0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say if the compiled engine, by ``./dev compile``, is not that of the sources: the tests ran the old one."""
+    engine = terminalreporter.config.rootpath / "packages" / "core" / "src" / "weft" / "_engine"
+    stale = [
+        source.name
+        for source in sorted(engine.glob("*.py"))
+        for compiled in engine.glob(f"{source.stem}.*.so")
+        if compiled.stat().st_mtime < source.stat().st_mtime
+    ]
+    if stale:
+        terminalreporter.write_line(
+            f"The compiled engine is older than {', '.join(stale)}: ./dev compile makes it anew, "
+            "./dev compile --remove goes back to the interpreted one.",
+            yellow=True,
+        )

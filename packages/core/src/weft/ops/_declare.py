@@ -26,6 +26,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from inspect import CO_VARARGS
+from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy
@@ -668,6 +669,12 @@ def full_name(function: Any, namespace: str, name: str | None) -> str:
     return f"{namespace}::{(name or function.__name__).rstrip('_') or function.__name__}"
 
 
+def name_code(function: Any, name: str) -> None:
+    """Name a function's code too, which is what tracebacks and profiles show."""
+    if type(function) is FunctionType:
+        function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
+
+
 def set_metadata(function: Any, source: Any, declaration: Declaration | None, public: bool) -> None:
     """Give a derived function the name and docstring of its declaration, and what declarations go on with."""
     function.is_public = public
@@ -675,6 +682,7 @@ def set_metadata(function: Any, source: Any, declaration: Declaration | None, pu
     function.__qualname__ = source.__qualname__
     function.__module__ = source.__module__
     function.__doc__ = source.__doc__
+    name_code(function, source.__name__)
     if declaration is None:
         return
     declaration.function = function
@@ -773,6 +781,7 @@ def inplace_variant(
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
+    name_code(method, name)
     method.__doc__ = f"In-place variant of `weft.{function.__name__}`: writes into ``self`` and returns it."
     return method
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import weft
@@ -335,6 +337,7 @@ def check_size(indices: Any, values: Any, size: tuple[int, ...]) -> None:
 
 def made(indices: Any, values: Any, size: Any, coalesced: bool) -> Any:
     """A sparse tensor of checked parts. Its own array is a single zero, expanded: size, dtype and device are right."""
+    load_functions()
     result: Any = as_subclass(values.detach().new_zeros(()).expand(tuple(size)), SparseTensor)
     result._sparse_indices, result._sparse_values, result._sparse_coalesced = indices, values, coalesced
     return result
@@ -374,4 +377,8 @@ def unflat_indices(flat: Any, sizes: tuple[int, ...]) -> Any:
     return weft.stack(rows[::-1]) if rows else flat.new_zeros((0, flat.shape[0]))
 
 
-from weft.sparse import _functions, _products, _reductions  # noqa: E402, F401  # they fill FUNCTIONS
+@cache
+def load_functions() -> None:
+    """Import the modules that fill `FUNCTIONS`, which stand on this one."""
+    for name in ("_functions", "_products", "_reductions"):
+        import_module(f"weft.sparse.{name}")

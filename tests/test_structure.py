@@ -1,0 +1,86 @@
+"""What the sources promise of their structure: who imports whom, and where."""
+
+import ast
+from pathlib import Path
+
+PACKAGES = Path(__file__).resolve().parent.parent / "packages"
+CORE = PACKAGES / "core" / "src"
+# What stands at the top of weft/ beside the names that PyTorch has: rooms, and modules of one subject.
+OWN_ENTRIES = 32
+IMPORTS_IN_FUNCTIONS = 212  # in core; may only shrink
+
+
+def modules(source):
+    """The modules below a folder of sources, by name."""
+    files = {file: ".".join(file.relative_to(source).with_suffix("").parts) for file in source.rglob("*.py")}
+    return {name.removesuffix(".__init__"): file for file, name in files.items()}
+
+
+def imports(nodes, inside=False):
+    """Import statements that run, each with whether it is in a function."""
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node, inside
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from imports(node.orelse, inside)
+        else:
+            is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            yield from imports(ast.iter_child_nodes(node), inside or is_function)
+
+
+def imported(node, known):
+    """The modules that a statement imports; of ``from package import module`` the module alone."""
+    if isinstance(node, ast.Import):
+        return {each.name for each in node.names} & known
+    inner = {f"{node.module}.{each.name}" for each in node.names}
+    own = {node.module} if any(name not in known for name in inner) else set()
+    return (inner | own) & known
+
+
+def cycles(graph):
+    """Groups of modules each of which leads to all others of its group."""
+    reached = {}
+    for start in graph:
+        found, stack = set(), [start]
+        while stack:
+            for each in graph[stack.pop()] - found:
+                found.add(each)
+                stack.append(each)
+        reached[start] = found
+    groups = {frozenset(each for each in graph if each in reached[start] and start in reached[each]) for start in graph}
+    return [sorted(group) for group in groups if group]
+
+
+def test_no_modules_of_core_import_each_other_in_a_circle():
+    known = modules(CORE)
+    graph = {
+        name: set().union(
+            *(
+                imported(node, set(known) - {"weft"})
+                for node, inside in imports(ast.parse(file.read_text(encoding="utf-8")).body)
+                if not inside
+            )
+        )
+        for name, file in known.items()
+    }
+    assert not cycles(graph)
+
+
+def test_imports_in_functions_become_no_more():
+    found = [
+        name
+        for name, file in modules(CORE).items()
+        for _, inside in imports(ast.parse(file.read_text(encoding="utf-8")).body)
+        if inside
+    ]
+    assert len(found) <= IMPORTS_IN_FUNCTIONS
+
+
+def test_the_top_of_core_is_a_table_of_contents():
+    private = {
+        entry.name
+        for entry in (CORE / "weft").iterdir()
+        if entry.name.startswith("_") and entry.name not in ("__pycache__", "__config__.py", "__future__.py")
+    }
+    own = {"array_api", "backend.py", "plugins.py", "ops", "py.typed"}
+    assert len(private | own) <= OWN_ENTRIES, sorted(private | own)
