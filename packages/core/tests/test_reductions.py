@@ -129,3 +129,12 @@ def test_gradients_that_were_broadcast_keep_their_digits():
     bias = weft.zeros(3, requires_grad=True)
     (weft.full((1 << 18, 3), 0.1) * (bias + weft.zeros(1 << 18, 3))).sum().backward()
     np.testing.assert_allclose(bias.grad.numpy(), 0.1 * (1 << 18), rtol=5e-6)
+
+
+@pytest.mark.parametrize("dim", [(0, 1), [0]])
+def test_prod_takes_one_dimension_at_a_time(dim):
+    for call in (weft.prod, weft.Tensor.prod):
+        with pytest.raises(TypeError, match="one dimension at a time"):
+            call(weft.ones(2, 2), dim)
+        with pytest.raises(TypeError, match="one dimension at a time"):
+            call(weft.ones(2, 2), dim=dim)

@@ -448,13 +448,13 @@ def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose cosine is each element, in radians."""
 
-def acos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def acos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine of each element."""
 
-def acosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def acosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
 def add(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
@@ -475,7 +475,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha:
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``."""
 
-def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
+def addmv_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.addmv`: writes into ``self`` and returns it."""
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
@@ -514,25 +514,25 @@ def arange(start: Number | Tensor = 0, end: Number | Tensor | None = None, step:
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose cosine is each element, in radians."""
 
-def arccos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arccos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
 def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine of each element."""
 
-def arccosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arccosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
 def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose sine is each element, in radians."""
 
-def arcsin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arcsin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
 def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine of each element."""
 
-def arcsinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arcsinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -541,13 +541,13 @@ def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
-def arctan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arctan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent of each element."""
 
-def arctanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def arctanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -565,7 +565,7 @@ def argwhere(input: Tensor) -> Tensor:
 def as_strided(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """A view of the tensor's storage with any sizes and strides, counted in elements."""
 
-def as_strided_(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
+def as_strided_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.as_strided`: writes into ``self`` and returns it."""
 
 def as_strided_copy(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -577,13 +577,13 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: _int | Sequence[_int], 
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose sine is each element, in radians."""
 
-def asin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def asin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine of each element."""
 
-def asinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def asinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -592,13 +592,13 @@ def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
-def atan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def atan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent of each element."""
 
-def atanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def atanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
 @_overload
@@ -697,7 +697,7 @@ def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_f
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smallest integer not below each element."""
 
-def ceil_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def ceil_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.ceil`: writes into ``self`` and returns it."""
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
@@ -718,25 +718,25 @@ def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
 def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """Each element moved into [min, max]."""
 
-def clamp_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
+def clamp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Each element, but at most ``max``."""
 
-def clamp_max_(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def clamp_max_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.clamp_max`: writes into ``self`` and returns it."""
 
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Each element, but at least ``min``."""
 
-def clamp_min_(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def clamp_min_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.clamp_min`: writes into ``self`` and returns it."""
 
 def clip(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """Each element moved into [min, max]."""
 
-def clip_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
+def clip_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -763,7 +763,7 @@ def conj(input: Tensor) -> Tensor:
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
 
-def conj_physical_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def conj_physical_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
 
 def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: Scalar = 0) -> Tensor:
@@ -778,13 +778,13 @@ def corrcoef(input: Tensor) -> Tensor:
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The cosine of each element, in radians."""
 
-def cos_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def cos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.cos`: writes into ``self`` and returns it."""
 
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine of each element."""
 
-def cosh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def cosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.cosh`: writes into ``self`` and returns it."""
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
@@ -817,7 +817,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _float | Non
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees to radians."""
 
-def deg2rad_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def deg2rad_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
 
 def det(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -898,13 +898,13 @@ def equal(input: Tensor, other: Tensor) -> _bool:
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)`` from 0 to each element."""
 
-def erf_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def erf_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.erf`: writes into ``self`` and returns it."""
 
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 - erf(x)``, without loss of precision for large x."""
 
-def erfc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def erfc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.erfc`: writes into ``self`` and returns it."""
 
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -916,10 +916,10 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 raised to the power of each element."""
 
-def exp2_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def exp2_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.exp2`: writes into ``self`` and returns it."""
 
-def exp_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def exp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.exp`: writes into ``self`` and returns it."""
 
 def expand(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int] | None = None, implicit: _bool = False) -> Tensor:
@@ -934,7 +934,7 @@ def expand_copy(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The exponential of each element, minus 1, exact near 0."""
 
-def expm1_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def expm1_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
 
 def eye(n: _int, m: _int | None = None, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
@@ -949,7 +949,7 @@ def fill_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction."""
 
-def fix_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def fix_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
 def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
@@ -970,7 +970,7 @@ def float_power(input: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tenso
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest integer not above each element."""
 
-def floor_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def floor_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.floor`: writes into ``self`` and returns it."""
 
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -988,7 +988,7 @@ def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The fraction of each element, with its sign."""
 
-def frac_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def frac_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
 
 def frexp(input: Tensor, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.frexp:
@@ -1009,7 +1009,7 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = Fals
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor of each pair of elements."""
 
-def gcd_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def gcd_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.gcd`: writes into ``self`` and returns it."""
 
 def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -1069,7 +1069,7 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0."""
 
-def i0_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def i0_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.i0`: writes into ``self`` and returns it."""
 
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1093,7 +1093,7 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: Scalar | Tensor) 
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
     """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives."""
 
-def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
+def index_put_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
 
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
@@ -1171,13 +1171,13 @@ def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, 
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple of each pair of elements."""
 
-def lcm_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def lcm_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
 
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * 2 ** other``, element by element."""
 
-def ldexp_(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+def ldexp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.ldexp`: writes into ``self`` and returns it."""
 
 def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -1207,22 +1207,22 @@ def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 10 of each element."""
 
-def log10_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def log10_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.log10`: writes into ``self`` and returns it."""
 
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm of 1 plus each element, exact near 0."""
 
-def log1p_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def log1p_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.log1p`: writes into ``self`` and returns it."""
 
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 2 of each element."""
 
-def log2_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def log2_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.log2`: writes into ``self`` and returns it."""
 
-def log_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def log_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.log`: writes into ``self`` and returns it."""
 
 def log_softmax(input: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1255,7 +1255,7 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the odds ``x / (1 - x)``: the inverse of `sigmoid`."""
 
-def logit_(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+def logit_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
 def logspace(start: Scalar | Tensor, end: Scalar | Tensor, steps: _int, base: _float = 10.0, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
@@ -1366,7 +1366,7 @@ def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
 def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """Replace nan and infinities."""
 
-def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
+def nan_to_num_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.nan_to_num`: writes into ``self`` and returns it."""
 
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
@@ -1397,13 +1397,13 @@ def ne(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> T
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The negative of each element."""
 
-def neg_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def neg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The negative of each element."""
 
-def negative_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def negative_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1500,7 +1500,7 @@ def quantile(input: Tensor, q: _float | Tensor, dim: _int | None = None, keepdim
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians to degrees."""
 
-def rad2deg_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def rad2deg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.rad2deg`: writes into ``self`` and returns it."""
 
 def rand(*size: _int | Sequence[_int], generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
@@ -1536,13 +1536,13 @@ def real(input: Tensor) -> Tensor:
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 divided by each element."""
 
-def reciprocal_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def reciprocal_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.reciprocal`: writes into ``self`` and returns it."""
 
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element, but at least 0."""
 
-def relu_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def relu_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.relu`: writes into ``self`` and returns it."""
 
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -1581,7 +1581,7 @@ def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """Each element rounded to the nearest value with so many decimals; halves to even."""
 
-def round_(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
+def round_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.round`: writes into ``self`` and returns it."""
 
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -1590,7 +1590,7 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 divided by the square root of each element."""
 
-def rsqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def rsqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
 
 def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
@@ -1629,7 +1629,7 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / (1 + exp(-x))`` of each element x."""
 
-def sigmoid_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sigmoid_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.sigmoid`: writes into ``self`` and returns it."""
 
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1641,19 +1641,19 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sine of each element, in radians."""
 
-def sin_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.sin`: writes into ``self`` and returns it."""
 
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``sin(pi x) / (pi x)`` of each element x; 1 at 0."""
 
-def sinc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sinc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.sinc`: writes into ``self`` and returns it."""
 
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine of each element."""
 
-def sinh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.sinh`: writes into ``self`` and returns it."""
 
 def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
@@ -1686,19 +1686,19 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[_int], dim: _int 
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root of each element; nan for negative real ones."""
 
-def sqrt_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def sqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.sqrt`: writes into ``self`` and returns it."""
 
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square of each element; bool becomes int64."""
 
-def square_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def square_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.square`: writes into ``self`` and returns it."""
 
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Without the dimensions of size 1, or without those among ``dim``."""
 
-def squeeze_(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
+def squeeze_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
 
 def squeeze_copy(input: Tensor, dim: _int | Sequence[_int] | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1743,7 +1743,7 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """The transpose of a tensor of at most 2 dimensions."""
 
-def t_(input: Tensor) -> Tensor:
+def t_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.t`: writes into ``self`` and returns it."""
 
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1758,13 +1758,13 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, o
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent of each element, in radians."""
 
-def tan_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def tan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.tan`: writes into ``self`` and returns it."""
 
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent of each element."""
 
-def tanh_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def tanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.tanh`: writes into ``self`` and returns it."""
 
 def tensor_split(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor | None = None, dim: _int = 0, *, sections: _int | None = None, indices: Sequence[_int] | None = None, tensor_indices_or_sections: Tensor | None = None) -> tuple[Tensor, ...]:
@@ -1788,7 +1788,7 @@ def trace(input: Tensor) -> Tensor:
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Two dimensions exchanged, sharing memory."""
 
-def transpose_(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
+def transpose_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
 def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
@@ -1821,7 +1821,7 @@ def true_divide(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor |
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction."""
 
-def trunc_(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def trunc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -1868,7 +1868,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _in
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """With another dimension of size 1 in front of ``dim``."""
 
-def unsqueeze_(input: Tensor, dim: _int) -> Tensor:
+def unsqueeze_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.unsqueeze`: writes into ``self`` and returns it."""
 
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
@@ -1923,7 +1923,7 @@ def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, *, 
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
 
-def xlogy_(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
+def xlogy_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.xlogy`: writes into ``self`` and returns it."""
 
 def zero_(self: Any, *args: Any, **kwargs: Any) -> Tensor:

@@ -85,15 +85,18 @@ def mask_of(tensor: TensorBase) -> int:
 # Reductions
 
 
-def reduction(op: Op, some: bool = False, every: bool = False) -> Any:
+def reduction(op: Op, some: bool = False, every: bool = False, single: bool = False) -> Any:
     """A real floating-point tensor over all of its dimensions, or over one or several, which may be kept.
 
-    With ``some`` it must have elements; with ``every`` it may be of any dtype.
+    With ``some`` it must have elements; with ``every`` it may be of any dtype; with ``single`` there is no sequence of
+    dimensions.
     """
 
     def quick(args: tuple[Any, ...]) -> Any:
         tensor = first_of(args, 3)
         if tensor is None or not (tensor._key.fast_path if every else is_real(tensor)):
+            return None
+        if single and len(args) > 1 and isinstance(args[1], (tuple, list)):
             return None
         array = tensor._array
         dims = dims_at(args, 1, tensor)

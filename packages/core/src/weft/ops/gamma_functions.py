@@ -302,7 +302,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     Parameters
     ----------
     input : Tensor of real dtype
-        Above ``(p - 1) / 2``; else the result is nan.
+        Above ``(p - 1) / 2``: elsewhere the function is not defined.
     p : int
 
     Raises

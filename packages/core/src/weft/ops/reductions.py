@@ -427,7 +427,7 @@ def nanmean(
     compute_dtype="float32",
     vmap="along_dims",
     autocast="float32",
-    quick=dimensions.reduction,
+    quick=partial(dimensions.reduction, single=True),
 )
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """The product over one dimension, or over all.

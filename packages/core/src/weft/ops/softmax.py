@@ -143,7 +143,7 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor of floating-point dtype
     dim : int
         Along it the results sum to 1.
     dtype : dtype, optional
