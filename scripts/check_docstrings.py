@@ -1,8 +1,8 @@
 """Check that public functions and layers have the docstrings that CONTRIBUTING.md asks for.
 
-A function, or a method of Tensor that is none, with two or more arguments has a ``Parameters`` section that names each,
-and ``Examples`` with ``>>>``; so has a class of optimizers, schedules and data. A layer has both, and ``Shapes`` with
-an entry ``output``. What lacks something is listed, module by module.
+A function or method with two or more arguments has a ``Parameters`` section that names each, and ``Examples`` with
+``>>>``; so has a class of optimizers, schedules, data and distributions. A layer has both, and ``Shapes`` with an entry
+``output``. What lacks something is listed, module by module.
 """
 
 import inspect
@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import weft
+import weft.distributions
 import weft.linalg
 import weft.nn.utils.parametrizations
 import weft.nn.utils.prune
@@ -43,9 +44,18 @@ NAMESPACES = (
     weft.vision.ops,
     weft.vision.transforms.functional,
 )
-CLASSES = (weft.optim, weft.optim.lr_scheduler, weft.optim.swa_utils, weft.utils.data)
-# What means the same in every function: the tensor that the result is written into, NumPy's words for dim and keepdim.
-EVERYWHERE = {"out", "axis", "keepdims"}
+CLASSES = (weft.optim, weft.optim.lr_scheduler, weft.optim.swa_utils, weft.utils.data, weft.distributions)
+# Classes whose methods are looked at as well.
+WITH_METHODS = (
+    weft.nn.Module,
+    weft.nn.Embedding,
+    weft.nn.EmbeddingBag,
+    weft.nn.MultiheadAttention,
+    weft.optim.Optimizer,
+)
+# What means the same everywhere: the tensor that the result is written into, NumPy's words for dim and keepdim, what
+# distributions and their transforms have from `Distribution` and `Transform`.
+EVERYWHERE = {"out", "axis", "keepdims", "validate_args", "cache_size"}
 HEADING = re.compile(r"^(\S.*)\n-{3,}$", re.MULTILINE)
 
 
@@ -108,12 +118,14 @@ def documented() -> Iterator[tuple[str, Any, list[str]]]:
         for name, value in public(namespace):
             if inspect.isfunction(value) and home(value).startswith("weft") and len(arguments(value)) > 1:
                 yield f"{namespace.__name__}.{name}", value, arguments(value)
-    for name in dir(weft.Tensor):
-        value = getattr(weft.Tensor, name)
-        documented_elsewhere = any(hasattr(weft, each) for each in (name, name.removesuffix("_")))
-        if inspect.isfunction(value) and not name.startswith("_") and not documented_elsewhere:
-            if len(arguments(value, method=True)) > 1:
-                yield f"weft.Tensor.{name}", value, arguments(value, method=True)
+    for owner in WITH_METHODS:
+        for name in dir(owner):
+            function = getattr(getattr(owner, name), "__func__", getattr(owner, name))  # also of a class method
+            if not inspect.isfunction(function) or name.startswith("_"):
+                continue
+            of_weft = owner is weft.Tensor and any(hasattr(weft, each) for each in (name, name.removesuffix("_")))
+            if not of_weft and len(names := arguments(function, method=True)) > 1:
+                yield f"{owner.__name__}.{name}", function, names
     for name, value in public(weft.nn):
         if inspect.isclass(value) and issubclass(value, weft.nn.Module) and value is not weft.nn.Module:
             yield f"weft.nn.{name}", value, arguments(value.__init__, method=True)

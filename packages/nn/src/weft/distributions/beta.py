@@ -22,6 +22,11 @@ class Beta(ExponentialFamily):
     ----------
     concentration1, concentration0 : float or Tensor
         Also known as alpha and beta.
+
+    Examples
+    --------
+    >>> Beta(2.0, 2.0).log_prob(weft.tensor(0.5)).exp()  # 6 x (1 - x)
+    tensor(1.5000)
     """
 
     arg_constraints: ClassVar[Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}

@@ -24,6 +24,11 @@ class Binomial(ProbsOrLogits):
         The probability of success.
     logits : Tensor
         Instead, its log-odds.
+
+    Examples
+    --------
+    >>> Binomial(4, weft.tensor(0.5)).log_prob(weft.tensor(2.0)).exp()  # 6 / 16
+    tensor(0.3750)
     """
 
     arg_constraints: ClassVar[Any] = {

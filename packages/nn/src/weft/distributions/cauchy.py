@@ -22,6 +22,11 @@ class Cauchy(Distribution):
     ----------
     loc, scale : float or Tensor
         The median, and half the width at half the maximum.
+
+    Examples
+    --------
+    >>> Cauchy(0.0, 1.0).cdf(weft.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.7500])
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}

@@ -18,6 +18,11 @@ class Chi2(Gamma):
     ----------
     df : float or Tensor
         Degrees of freedom.
+
+    Examples
+    --------
+    >>> Chi2(weft.tensor(3.0)).mean
+    tensor(3.)
     """
 
     arg_constraints: ClassVar[Any] = {"df": constraints.positive}

@@ -32,6 +32,11 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     Notes
     -----
     Loaiza-Ganem and Cunningham, The continuous Bernoulli: fixing a pervasive error in variational autoencoders, 2019.
+
+    Examples
+    --------
+    >>> ContinuousBernoulli(weft.tensor(0.5)).log_prob(weft.tensor(0.2)).exp()  # uniform
+    tensor(1.)
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}

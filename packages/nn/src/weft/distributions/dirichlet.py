@@ -27,6 +27,11 @@ class Dirichlet(ExponentialFamily):
     Parameters
     ----------
     concentration : Tensor, shape (..., K)
+
+    Examples
+    --------
+    >>> Dirichlet(weft.tensor([1.0, 3.0])).mean
+    tensor([0.2500, 0.7500])
     """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(constraints.positive, 1)}

@@ -32,6 +32,13 @@ class Distribution:
         Samples have gradients with respect to the parameters.
     has_enumerate_support : bool
         There are finitely many values.
+
+    Examples
+    --------
+    >>> from weft.distributions import Normal
+    >>> batch = Normal(weft.zeros(3), weft.ones(3))
+    >>> batch.batch_shape, batch.event_shape, batch.sample((2,)).shape
+    (weft.Size([3]), weft.Size([]), weft.Size([2, 3]))
     """
 
     has_rsample: Any = False
@@ -245,9 +252,20 @@ class Distribution:
 class ExponentialFamily(Distribution):
     """Distributions whose density is ``h(x) exp(<eta, t(x)> - A(eta))``: their entropy follows from ``A``.
 
+    Parameters
+    ----------
+    batch_shape, event_shape
+        As of `Distribution`.
+
     Notes
     -----
     Nielsen and Nock, Entropies and cross-entropies of exponential families, 2010.
+
+    Examples
+    --------
+    >>> from weft.distributions import Gamma
+    >>> isinstance(Gamma(1.0, 1.0), ExponentialFamily)
+    True
     """
 
     @property

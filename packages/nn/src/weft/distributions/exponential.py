@@ -20,6 +20,11 @@ class Exponential(ExponentialFamily):
     Parameters
     ----------
     rate : float or Tensor
+
+    Examples
+    --------
+    >>> Exponential(2.0).mean, Exponential(2.0).cdf(weft.tensor(0.0))
+    (tensor(0.5000), tensor(0.))
     """
 
     arg_constraints: ClassVar[Any] = {"rate": constraints.positive}

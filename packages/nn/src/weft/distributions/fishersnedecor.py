@@ -22,6 +22,11 @@ class FisherSnedecor(Distribution):
     ----------
     df1, df2 : float or Tensor
         Degrees of freedom of the numerator and of the denominator.
+
+    Examples
+    --------
+    >>> FisherSnedecor(3.0, 4.0).mean  # df2 / (df2 - 2)
+    tensor(2.)
     """
 
     arg_constraints: ClassVar[Any] = {"df1": constraints.positive, "df2": constraints.positive}

@@ -21,6 +21,11 @@ class Gamma(ExponentialFamily):
     Parameters
     ----------
     concentration, rate : float or Tensor
+
+    Examples
+    --------
+    >>> Gamma(3.0, 2.0).mean, Gamma(3.0, 2.0).variance
+    (tensor(1.5000), tensor(0.7500))
     """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive, "rate": constraints.positive}

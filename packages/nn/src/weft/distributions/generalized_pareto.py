@@ -21,6 +21,11 @@ class GeneralizedPareto(Distribution):
     ----------
     loc, scale, concentration : float or Tensor
         Negative concentrations give a distribution that ends, at ``loc - scale / concentration``.
+
+    Examples
+    --------
+    >>> GeneralizedPareto(0.0, 1.0, weft.tensor(-1.0)).cdf(weft.tensor(0.25))  # uniform on [0, 1]
+    tensor(0.2500)
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -24,6 +24,11 @@ class Geometric(ProbsOrLogits):
         The probability of success, in (0, 1].
     logits : float or Tensor
         Instead, its log-odds.
+
+    Examples
+    --------
+    >>> Geometric(weft.tensor(0.25)).mean
+    tensor(3.)
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -22,6 +22,11 @@ class HalfNormal(TransformedDistribution):
     ----------
     scale : float or Tensor
         The standard deviation of x.
+
+    Examples
+    --------
+    >>> HalfNormal(1.0).mean  # sqrt(2 / pi)
+    tensor(0.7979)
     """
 
     arg_constraints: ClassVar[Any] = {"scale": constraints.positive}

@@ -21,6 +21,11 @@ class InverseGamma(TransformedDistribution):
     ----------
     concentration, rate : float or Tensor
         Those of x.
+
+    Examples
+    --------
+    >>> InverseGamma(weft.tensor(3.0), 4.0).mean  # rate / (concentration - 1)
+    tensor(2.)
     """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive, "rate": constraints.positive}

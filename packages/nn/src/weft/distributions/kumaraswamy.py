@@ -28,6 +28,11 @@ class Kumaraswamy(TransformedDistribution):
     ----------
     concentration1, concentration0 : float or Tensor
         a and b.
+
+    Examples
+    --------
+    >>> Kumaraswamy(weft.tensor(2.0), weft.tensor(1.0)).log_prob(weft.tensor(0.5)).exp()  # 2 x
+    tensor(1.)
     """
 
     arg_constraints: ClassVar[Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}

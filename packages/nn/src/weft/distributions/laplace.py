@@ -20,6 +20,11 @@ class Laplace(Distribution):
     Parameters
     ----------
     loc, scale : float or Tensor
+
+    Examples
+    --------
+    >>> Laplace(0.0, 1.0).log_prob(weft.tensor(0.0)).exp()
+    tensor(0.5000)
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}

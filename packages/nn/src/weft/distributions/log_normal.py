@@ -20,6 +20,11 @@ class LogNormal(TransformedDistribution):
     ----------
     loc, scale : float or Tensor
         Mean and standard deviation of the logarithm.
+
+    Examples
+    --------
+    >>> LogNormal(0.0, 1.0).mean  # exp(1 / 2)
+    tensor(1.6487)
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}

@@ -20,6 +20,11 @@ class LogisticNormal(TransformedDistribution):
     Parameters
     ----------
     loc, scale : Tensor, shape (..., K - 1)
+
+    Examples
+    --------
+    >>> LogisticNormal(weft.zeros(2), weft.ones(2)).sample().sum().round(decimals=3)
+    tensor(1.)
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}

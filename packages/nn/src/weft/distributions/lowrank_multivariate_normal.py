@@ -42,6 +42,13 @@ class LowRankMultivariateNormal(Distribution):
         With m much less than n, all is computed with matrices of m rows.
     cov_diag : Tensor, shape (..., n)
         Positive.
+
+    Examples
+    --------
+    >>> factor, diagonal = weft.tensor([[1.0], [2.0]]), weft.ones(2)
+    >>> LowRankMultivariateNormal(weft.zeros(2), factor, diagonal).covariance_matrix
+    tensor([[2., 2.],
+            [2., 5.]])
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -26,6 +26,11 @@ class Multinomial(Distribution):
         They are normalized.
     logits : Tensor, shape (..., K)
         Instead, unnormalized log-probabilities.
+
+    Examples
+    --------
+    >>> Multinomial(4, weft.tensor([1.0, 3.0])).mean
+    tensor([1., 3.])
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}

@@ -26,6 +26,11 @@ class NegativeBinomial(ProbsOrLogits):
         The probability of success, in [0, 1).
     logits : Tensor
         Instead, its log-odds.
+
+    Examples
+    --------
+    >>> NegativeBinomial(3.0, weft.tensor(0.5)).mean
+    tensor(3.)
     """
 
     arg_constraints: ClassVar[Any] = {

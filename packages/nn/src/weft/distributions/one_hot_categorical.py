@@ -20,6 +20,11 @@ class OneHotCategorical(Distribution):
     ----------
     probs, logits
         See `Categorical`.
+
+    Examples
+    --------
+    >>> OneHotCategorical(weft.tensor([0.0, 1.0, 0.0])).sample()
+    tensor([0., 1., 0.])
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -87,7 +92,19 @@ class OneHotCategorical(Distribution):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """The same with a gradient: that of the probabilities (Bengio et al., 2013)."""
+    """The same with a gradient: that of the probabilities (Bengio et al., 2013).
+
+    Parameters
+    ----------
+    probs, logits
+        See `Categorical`.
+
+    Examples
+    --------
+    >>> probs = weft.tensor([0.0, 1.0, 0.0], requires_grad=True)
+    >>> OneHotCategoricalStraightThrough(probs).rsample().requires_grad
+    True
+    """
 
     has_rsample = True
 

@@ -20,6 +20,11 @@ class Pareto(TransformedDistribution):
     Parameters
     ----------
     scale, alpha : float or Tensor
+
+    Examples
+    --------
+    >>> Pareto(1.0, weft.tensor(2.0)).mean  # alpha scale / (alpha - 1)
+    tensor(2.)
     """
 
     arg_constraints: ClassVar[Any] = {"alpha": constraints.positive, "scale": constraints.positive}

@@ -20,6 +20,11 @@ class Poisson(ExponentialFamily):
     Parameters
     ----------
     rate : float or Tensor
+
+    Examples
+    --------
+    >>> Poisson(weft.tensor(2.0)).log_prob(weft.tensor(0.0))
+    tensor(-2.)
     """
 
     arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}

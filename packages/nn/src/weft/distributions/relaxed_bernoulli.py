@@ -30,6 +30,11 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
     -----
     Maddison et al., The concrete distribution, 2017; Jang et al., Categorical reparametrization with Gumbel-softmax,
     2017.
+
+    Examples
+    --------
+    >>> LogitRelaxedBernoulli(weft.tensor(0.1), probs=weft.tensor([0.5])).sample().shape
+    weft.Size([1])
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -75,6 +80,12 @@ class RelaxedBernoulli(TransformedDistribution):
     ----------
     temperature, probs, logits
         See `LogitRelaxedBernoulli`.
+
+    Examples
+    --------
+    >>> sample = RelaxedBernoulli(weft.tensor(0.1), probs=weft.tensor([0.5])).sample()
+    >>> bool(0 <= sample <= 1)
+    True
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}

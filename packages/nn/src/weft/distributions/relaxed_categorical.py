@@ -30,6 +30,11 @@ class ExpRelaxedCategorical(Distribution):
     -----
     Maddison et al., The concrete distribution, 2017; Jang et al., Categorical reparametrization with Gumbel-softmax,
     2017.
+
+    Examples
+    --------
+    >>> ExpRelaxedCategorical(weft.tensor(0.5), probs=weft.tensor([0.2, 0.8])).sample().exp().sum().round(decimals=3)
+    tensor(1.)
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -92,6 +97,11 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     ----------
     temperature, probs, logits
         See `ExpRelaxedCategorical`.
+
+    Examples
+    --------
+    >>> RelaxedOneHotCategorical(weft.tensor(0.5), probs=weft.tensor([0.2, 0.8])).sample().sum().round(decimals=3)
+    tensor(1.)
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}

@@ -23,6 +23,11 @@ class StudentT(Distribution):
     df : float or Tensor
         Degrees of freedom.
     loc, scale : float or Tensor
+
+    Examples
+    --------
+    >>> StudentT(weft.tensor(4.0)).variance  # df / (df - 2)
+    tensor(2.)
     """
 
     arg_constraints: ClassVar[Any] = {

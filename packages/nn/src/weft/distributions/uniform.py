@@ -25,6 +25,11 @@ class Uniform(Distribution):
     ------
     ValueError
         If high is not above low.
+
+    Examples
+    --------
+    >>> Uniform(1.0, 3.0).mean, Uniform(1.0, 3.0).cdf(weft.tensor(2.5))
+    (tensor(2.), tensor(0.7500))
     """
 
     has_rsample = True

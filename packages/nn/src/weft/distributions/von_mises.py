@@ -27,6 +27,11 @@ class VonMises(Distribution):
     -----
     Samples are drawn by rejection from a wrapped Cauchy distribution, in float64: Best and Fisher, Efficient simulation
     of the von Mises distribution, 1979.
+
+    Examples
+    --------
+    >>> VonMises(weft.tensor(1.0), weft.tensor(4.0)).mean
+    tensor(1.)
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "concentration": constraints.positive}

@@ -21,6 +21,11 @@ class Weibull(TransformedDistribution):
     Parameters
     ----------
     scale, concentration : float or Tensor
+
+    Examples
+    --------
+    >>> Weibull(2.0, weft.tensor(1.0)).mean  # exponential
+    tensor(2.)
     """
 
     arg_constraints: ClassVar[Any] = {"scale": constraints.positive, "concentration": constraints.positive}

@@ -38,6 +38,12 @@ class Wishart(ExponentialFamily):
     Notes
     -----
     Samples are drawn by Bartlett's decomposition: On the theory of statistical regression, 1933.
+
+    Examples
+    --------
+    >>> Wishart(weft.tensor(3.0), covariance_matrix=weft.eye(2)).mean
+    tensor([[3., 0.],
+            [0., 3.]])
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -196,6 +196,14 @@ class MultiheadAttention(Module):
         -------
         (attn_output, attn_output_weights)
             Of the shape of ``query``; of shape (N, L, S), or (N, num_heads, L, S), or None.
+
+        Examples
+        --------
+        >>> attention = weft.nn.MultiheadAttention(8, 2)
+        >>> query, key = weft.randn(3, 1, 8), weft.randn(5, 1, 8)
+        >>> output, weights = attention(query, key, key, average_attn_weights=False)
+        >>> output.shape, weights.shape
+        (weft.Size([3, 1, 8]), weft.Size([1, 2, 3, 5]))
         """
         batched = query.dim() == 3
         transposed = self.batch_first and batched

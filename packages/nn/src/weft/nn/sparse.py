@@ -158,7 +158,28 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """Return an Embedding over the table ``embeddings``, which with ``freeze`` is not trained."""
+        """Return an Embedding over a table that is there.
+
+        Parameters
+        ----------
+        embeddings : Tensor, shape (num_embeddings, embedding_dim)
+            Not copied.
+        freeze : bool
+            Whether it is not trained.
+        padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse
+            As of `Embedding`.
+
+        Raises
+        ------
+        AssertionError
+            If ``embeddings`` has other than 2 dimensions.
+
+        Examples
+        --------
+        >>> table = weft.nn.Embedding.from_pretrained(weft.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        >>> table(weft.tensor([1])), table.weight.requires_grad
+        (tensor([[3., 4.]]), False)
+        """
         _require_matrix(embeddings)
         num_embeddings, embedding_dim = embeddings.shape
         return cls(
@@ -263,6 +284,12 @@ class EmbeddingBag(_Table):
             Where each bag begins.
         per_sample_weights : Tensor, of the shape of input, optional
             What to multiply each vector by (mode "sum").
+
+        Examples
+        --------
+        >>> bags = weft.nn.EmbeddingBag.from_pretrained(weft.tensor([[1.0, 2.0], [3.0, 4.0]]), mode="sum")
+        >>> bags(weft.tensor([0, 1]), weft.tensor([0]), per_sample_weights=weft.tensor([1.0, 10.0]))
+        tensor([[31., 42.]])
         """
         return F.embedding_bag(
             input,
@@ -305,7 +332,28 @@ class EmbeddingBag(_Table):
         include_last_offset: bool = False,
         padding_idx: int | None = None,
     ) -> EmbeddingBag:
-        """Return an EmbeddingBag over the table ``embeddings``, which with ``freeze`` is not trained."""
+        """Return an EmbeddingBag over a table that is there.
+
+        Parameters
+        ----------
+        embeddings : Tensor, shape (num_embeddings, embedding_dim)
+            Not copied.
+        freeze : bool
+            Whether it is not trained.
+        max_norm, norm_type, scale_grad_by_freq, mode, sparse, include_last_offset, padding_idx
+            As of `EmbeddingBag`.
+
+        Raises
+        ------
+        AssertionError
+            If ``embeddings`` has other than 2 dimensions.
+
+        Examples
+        --------
+        >>> bags = weft.nn.EmbeddingBag.from_pretrained(weft.tensor([[1.0, 2.0], [3.0, 4.0]]), mode="sum")
+        >>> bags(weft.tensor([[0, 1]]))
+        tensor([[4., 6.]])
+        """
         _require_matrix(embeddings)
         num_embeddings, embedding_dim = embeddings.shape
         bag = cls(

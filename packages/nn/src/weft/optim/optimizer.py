@@ -341,19 +341,100 @@ class Optimizer:
         return _add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` before :meth:`state_dict` reads anything."""
+        """Call ``hook(optimizer)`` before :meth:`state_dict` reads anything.
+
+        Parameters
+        ----------
+        hook : callable
+        prepend : bool
+            Before the hooks that are there, rather than after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+
+        Examples
+        --------
+        >>> optimizer, seen = weft.optim.SGD([weft.zeros(1)], lr=0.1), []
+        >>> handle = optimizer.register_state_dict_pre_hook(lambda optimizer: seen.append("saving"))
+        >>> _ = optimizer.state_dict()
+        >>> seen
+        ['saving']
+        """
         return _add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` on the result of :meth:`state_dict`; it may return another."""
+        """Call ``hook(optimizer, state_dict)`` on the result of :meth:`state_dict`.
+
+        Parameters
+        ----------
+        hook : callable
+            It may return another dict.
+        prepend : bool
+            Before the hooks that are there, rather than after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+
+        Examples
+        --------
+        >>> optimizer = weft.optim.SGD([weft.zeros(1)], lr=0.1)
+        >>> handle = optimizer.register_state_dict_post_hook(lambda optimizer, state: state | {"epoch": 3})
+        >>> optimizer.state_dict()["epoch"]
+        3
+        """
         return _add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` before a state dict is loaded; it may return another."""
+        """Call ``hook(optimizer, state_dict)`` before a state dict is loaded.
+
+        Parameters
+        ----------
+        hook : callable
+            It may return another dict.
+        prepend : bool
+            Before the hooks that are there, rather than after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+
+        Examples
+        --------
+        >>> optimizer, seen = weft.optim.SGD([weft.zeros(1)], lr=0.1), []
+        >>> handle = optimizer.register_load_state_dict_pre_hook(lambda optimizer, state: seen.append(sorted(state)))
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        >>> seen
+        [['param_groups', 'state']]
+        """
         return _add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` after a state dict was loaded."""
+        """Call ``hook(optimizer)`` after a state dict was loaded.
+
+        Parameters
+        ----------
+        hook : callable
+        prepend : bool
+            Before the hooks that are there, rather than after them.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+
+        Examples
+        --------
+        >>> optimizer, seen = weft.optim.SGD([weft.zeros(1)], lr=0.1), []
+        >>> handle = optimizer.register_load_state_dict_post_hook(lambda optimizer: seen.append("loaded"))
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        >>> seen
+        ['loaded']
+        """
         return _add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # ------------------------------------------------------------------------------------------- state dicts

@@ -107,6 +107,11 @@ class Conversion(Traversal):
         device : device, str or int
         recurse : bool
             Whether the modules below move, too.
+
+        Examples
+        --------
+        >>> layer = weft.nn.Linear(3, 2).to_empty(device="cpu")
+        >>> layer.reset_parameters()
         """
         return self._apply(lambda tensor: weft.empty_like(tensor, device=device), recurse=recurse)
 

@@ -58,6 +58,14 @@ class Hooks(StateDict):
         -------
         RemovableHandle
             Its ``remove()`` takes the hook away.
+
+        Examples
+        --------
+        >>> layer = weft.nn.ReLU()
+        >>> handle = layer.register_forward_pre_hook(lambda module, args: args[0] - 1)
+        >>> layer(weft.tensor([0.5, 3.0]))
+        tensor([0., 2.])
+        >>> handle.remove()
         """
         flags = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
         return add_hook(self._forward_pre_hooks, hook, *flags, prepend=prepend)
@@ -86,6 +94,15 @@ class Hooks(StateDict):
         -------
         RemovableHandle
             Its ``remove()`` takes the hook away.
+
+        Examples
+        --------
+        >>> layer, seen = weft.nn.ReLU(), []
+        >>> handle = layer.register_forward_hook(lambda module, args, output: seen.append(output.shape))
+        >>> _ = layer(weft.ones(2, 3))
+        >>> seen
+        [weft.Size([2, 3])]
+        >>> handle.remove()
         """
         flags = [self._forward_hooks_with_kwargs] if with_kwargs else []
         flags += [self._forward_hooks_always_called] if always_call else []
@@ -105,6 +122,14 @@ class Hooks(StateDict):
         -------
         RemovableHandle
             Its ``remove()`` takes the hook away.
+
+        Examples
+        --------
+        >>> layer = weft.nn.Linear(2, 1)
+        >>> handle = layer.register_full_backward_pre_hook(lambda module, grad_output: (10 * grad_output[0],))
+        >>> layer(weft.ones(2, requires_grad=True)).sum().backward()
+        >>> layer.bias.grad
+        tensor([10.])
         """
         return add_hook(self._backward_pre_hooks, hook, prepend=prepend)
 
@@ -128,6 +153,14 @@ class Hooks(StateDict):
         ------
         RuntimeError
             If the module has a hook from `register_backward_hook`.
+
+        Examples
+        --------
+        >>> layer, seen = weft.nn.Linear(2, 1), []
+        >>> handle = layer.register_full_backward_hook(lambda module, grad_input, grad_output: seen.append(grad_output))
+        >>> layer(weft.ones(2, requires_grad=True)).sum().backward()
+        >>> seen
+        [(tensor([1.]),)]
         """
         self._use_backward_hooks(full=True)
         return add_hook(self._backward_hooks, hook, prepend=prepend)

@@ -246,6 +246,14 @@ class Registry:
             If ``param`` is neither a Parameter nor None.
         ValueError
             If ``param`` is the result of a differentiable operation.
+
+        Examples
+        --------
+        >>> module = weft.nn.Module()
+        >>> module.register_parameter("scale", weft.nn.Parameter(weft.ones(1)))
+        >>> module.scale
+        Parameter containing:
+        tensor([1.], requires_grad=True)
         """
         self._require_tables("parameter", str(name))
         _checked_name(self, "parameter", name, self._parameters)
@@ -281,6 +289,13 @@ class Registry:
             For a name that is taken, empty or has a dot.
         TypeError
             If ``tensor`` is neither a Tensor nor None.
+
+        Examples
+        --------
+        >>> module = weft.nn.Module()
+        >>> module.register_buffer("mean", weft.zeros(2))
+        >>> list(module.state_dict()), list(module.parameters())
+        (['mean'], [])
         """
         self._require_tables("buffer", str(name))
         _checked_name(self, "buffer", name, self._buffers)
@@ -310,6 +325,15 @@ class Registry:
             For a name that is taken, empty or has a dot.
         TypeError
             If ``module`` is neither a Module nor None.
+
+        Examples
+        --------
+        >>> module = weft.nn.Module()
+        >>> module.add_module("head", weft.nn.Linear(3, 2))
+        >>> module
+        Module(
+          (head): Linear(in_features=3, out_features=2, bias=True)
+        )
         """
         if module is not None and not isinstance(module, Registry):
             raise TypeError(f"add_module: {_type_name(module)} is not a Module subclass (Module or None required)")
@@ -318,7 +342,21 @@ class Registry:
         self._modules[name] = _replaced_by_hooks(module_registration_hooks, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """Another name of `add_module`."""
+        """Another name of `add_module`.
+
+        Parameters
+        ----------
+        name : str
+        module : Module or None
+            As of `add_module`.
+
+        Examples
+        --------
+        >>> module = weft.nn.Module()
+        >>> module.register_module("activation", weft.nn.ReLU())
+        >>> module.activation
+        ReLU()
+        """
         self.add_module(name, module)
 
     # -- state that is not a tensor ----------------------------------------------------------------------------------

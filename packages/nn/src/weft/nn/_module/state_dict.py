@@ -52,6 +52,12 @@ class StateDict(Conversion):
         -------
         dict
             Its attribute ``_metadata`` has the version of each module class, by path.
+
+        Examples
+        --------
+        >>> layer = weft.nn.Linear(3, 2)
+        >>> {name: tensor.shape for name, tensor in layer.state_dict(prefix="head.").items()}
+        {'head.weight': weft.Size([2, 3]), 'head.bias': weft.Size([2])}
         """
         if args:
             warnings.warn(
@@ -125,6 +131,14 @@ class StateDict(Conversion):
             If a shape differs, or (when strict) a key; the message lists all of them.
         TypeError
             If ``state_dict`` is not a mapping.
+
+        Examples
+        --------
+        >>> layer, other = weft.nn.Linear(3, 2), weft.nn.Linear(3, 2)
+        >>> layer.load_state_dict(other.state_dict())
+        <All keys matched successfully>
+        >>> layer.load_state_dict({"weight": weft.zeros(2, 3)}, strict=False).missing_keys
+        ['bias']
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"load_state_dict: Expected state_dict to be dict-like, got {type(state_dict)}.")

@@ -51,6 +51,12 @@ class Traversal(Registry):
         recurse : bool
         remove_duplicate : bool
             Whether a parameter that is used in two places comes once, under its first name.
+
+        Examples
+        --------
+        >>> model = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.BatchNorm1d(2))
+        >>> [name for name, _ in model.named_parameters()]
+        ['0.weight', '0.bias', '1.weight', '1.bias']
         """
         return self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
@@ -62,7 +68,22 @@ class Traversal(Registry):
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Yield ``(name, buffer)`` of this module and, with ``recurse``, of all below it; see `named_parameters`."""
+        """Yield ``(name, buffer)`` of this module and, with ``recurse``, of all below it.
+
+        Parameters
+        ----------
+        prefix : str
+            Put before each name, with a dot.
+        recurse : bool
+        remove_duplicate : bool
+            Whether a buffer that is used in two places comes once, under its first name.
+
+        Examples
+        --------
+        >>> model = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.BatchNorm1d(2))
+        >>> [name for name, _ in model.named_buffers()]
+        ['1.running_mean', '1.running_var', '1.num_batches_tracked']
+        """
         return self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
@@ -96,6 +117,12 @@ class Traversal(Registry):
             Put before each path, with a dot.
         remove_duplicate : bool
             Whether a module that is used in two places comes once, under its first path.
+
+        Examples
+        --------
+        >>> model = weft.nn.Sequential(weft.nn.Linear(3, 2), weft.nn.ReLU())
+        >>> [(path, type(module).__name__) for path, module in model.named_modules()]
+        [('', 'Sequential'), ('0', 'Linear'), ('1', 'ReLU')]
         """
         memo = set() if memo is None else memo
         this = cast("Module", self)
@@ -155,6 +182,13 @@ class Traversal(Registry):
             If ``target`` is empty, or ``module`` is not a Module.
         AttributeError
             If a step of the path does not exist, or is not a module.
+
+        Examples
+        --------
+        >>> model = weft.nn.Sequential(weft.nn.Sequential(weft.nn.ReLU()))
+        >>> model.set_submodule("0.0", weft.nn.GELU())
+        >>> model.get_submodule("0.0")
+        GELU(approximate='none')
         """
         if target == "":
             raise ValueError("set_submodule: the target is empty; a module cannot replace itself, name a submodule")
