@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from weft import return_types
 from weft._dtypes.dtypes import int64, promote_types
 from weft._engine.tensor import TensorBase, local
 from weft._interception.torch_function import offer
@@ -97,7 +98,7 @@ def inv(A: Tensor) -> Tensor:
 
 
 @composite(out="exact", autocast="float32")
-def inv_ex(A: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> return_types.linalg_inv_ex:
     """The inverse, and for each matrix 0 or the place of the pivot that is zero.
 
     Parameters
@@ -142,7 +143,7 @@ def det(A: Tensor) -> Tensor:
 
 
 @composite(out="exact")
-def slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
+def slogdet(A: Tensor) -> return_types.linalg_slogdet:
     """The sign (of a complex matrix the phase) of the determinant, and the logarithm of its modulus.
 
     Parameters
@@ -199,7 +200,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 @composite(out="exact")
-def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> return_types.linalg_solve_ex:
     """`solve`, and for each matrix 0 or the place of the pivot that is zero.
 
     Parameters
@@ -273,7 +274,7 @@ def solve_triangular(
 @reads_values
 def lstsq(
     input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+) -> return_types.linalg_lstsq:
     """The X that minimizes the length of ``input X - b``, the shortest one where several do.
 
     Parameters
@@ -360,7 +361,7 @@ def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
 
 
 @composite(out="exact", autocast="float32")
-def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> return_types.linalg_cholesky_ex:
     """`cholesky`, and for each matrix 0 or the order of the leading minor that is not positive-definite.
 
     Parameters
@@ -388,7 +389,7 @@ def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = Fals
 
 
 @composite(out="exact", autocast="float32")
-def qr(A: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
+def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr:
     """``A = Q R`` with orthonormal columns in Q and an upper triangular R.
 
     Parameters
@@ -412,7 +413,7 @@ def qr(A: Tensor, mode: str = "reduced") -> tuple[Tensor, Tensor]:
 
 
 @composite(out="exact", autocast="float32")
-def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> return_types.linalg_svd:
     """``A = U diag(S) Vh``, the singular values from the largest.
 
     Parameters
@@ -481,7 +482,7 @@ def triangle(name: str, UPLO: str) -> str:
 
 
 @composite(out="exact", autocast="float32")
-def eigh(input: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
+def eigh(input: Tensor, UPLO: str = "L") -> return_types.linalg_eigh:
     """Eigenvalues, in ascending order, and orthonormal eigenvectors of a Hermitian matrix.
 
     Parameters
@@ -532,7 +533,7 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
 
 
 @composite(out="exact", autocast="float32")
-def eig(input: Tensor) -> tuple[Tensor, Tensor]:
+def eig(input: Tensor) -> return_types.linalg_eig:
     """Eigenvalues and eigenvectors of length 1 of a square matrix, complex, in no order.
 
     Returns
@@ -560,7 +561,7 @@ def check_finite(name: str, input: Any) -> None:
 
 
 @composite(out="exact")
-def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> return_types.linalg_lu_factor_ex:
     """L and U in one matrix, the row exchanges, counted from 1, and ``info``.
 
     Parameters
@@ -588,7 +589,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 
 
 @composite(out="exact")
-def lu_factor(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor]:
+def lu_factor(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu_factor:
     """L and U in one matrix, and the row exchanges, counted from 1, for `lu_solve`.
 
     Parameters
@@ -615,7 +616,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor]:
 
 
 @composite(out="exact")
-def lu(A: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+def lu(A: Tensor, *, pivot: bool = True) -> return_types.linalg_lu:
     """``A = P L U`` with a permutation P, a lower triangular L with ones on its diagonal, an upper triangular U.
 
     Parameters
@@ -673,7 +674,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 @composite(out="exact")
 def ldl_factor_ex(
     input: Tensor, *, hermitian: bool = False, check_errors: bool = False
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> return_types.linalg_ldl_factor_ex:
     """`ldl_factor`, and for each matrix 0 or the place of a zero in D.
 
     Parameters
@@ -699,7 +700,7 @@ def ldl_factor_ex(
 
 
 @composite(out="exact")
-def ldl_factor(input: Tensor, *, hermitian: bool = False) -> tuple[Tensor, Tensor]:
+def ldl_factor(input: Tensor, *, hermitian: bool = False) -> return_types.linalg_ldl_factor:
     """The factorization ``L D L^T`` of a symmetric matrix, definite or not, for `ldl_solve`; needs SciPy.
 
     Parameters

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from inspect import CO_VARARGS
 from types import FunctionType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy
 
@@ -80,6 +80,7 @@ OUTPUTS = ("output", "outputs", "later_outputs")  # what an op's gradients take 
 CATEGORIES = ("bool", "int", "float", "complex", "float8")
 Rule = tuple[Any, tuple[str, ...]]  # a gradient's function, and what it takes: gradients and values by name
 NO_RULE: Rule = (None, ("grad",))
+R = TypeVar("R")
 ALL_DTYPES = "bool int float complex float8"  # for `dtypes`: what moves elements, or looks at each
 
 
@@ -1064,7 +1065,7 @@ def composite(
     quick: Any = None,
     scalars: str = "",
     leaf: str = "",
-) -> Callable[[Any], Any]:
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Declare a function over other ops: it gets methods, in-place variants and ``out=`` like an op.
 
     ``inplace_op`` is the op that it is without its keyword arguments (`add` without ``alpha``): in place, a backend's

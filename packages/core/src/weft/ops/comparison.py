@@ -780,7 +780,8 @@ def where(
 
 @composite("where")
 def _where_method(self: Tensor, condition: Tensor, other: Tensor | Scalar) -> Tensor:
-    return where(condition, self, other)
+    chosen: Any = where(condition, self, other)
+    return chosen
 
 
 @op(tensors="input mask value", name="masked_fill", numbers="value", vmap="elementwise")
