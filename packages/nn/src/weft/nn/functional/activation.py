@@ -135,7 +135,7 @@ def _(grad, input, approximate):
 
 
 @op(**BACKWARD)
-def gelu_backward(output_grad, input, approximate):
+def gelu_backward(output_grad: Tensor, input: Tensor, approximate: str) -> Tensor:
     """A gradient times the derivative of `gelu`."""
     return gelu_backward.op(output_grad, input, approximate)
 
@@ -296,7 +296,7 @@ def factor_of(name: str, number: Any, input: Tensor) -> Any:
 
 
 @op(result="same", compute_dtype="native", dtypes="int float", namespace="nn", name="threshold", vmap="elementwise")
-def threshold_op(input, threshold, value):
+def threshold_op(input: Tensor, threshold: float, value: float) -> Tensor:
     """A value where the input is not above a threshold."""
     return threshold_op.op(input, threshold, value)
 
@@ -357,7 +357,7 @@ def threshold_(input: Tensor, threshold_value: float, value: float) -> Tensor:
 
 
 @op(result="same", compute_dtype="native", dtypes="int float", namespace="nn", name="hardtanh", vmap="elementwise")
-def hardtanh_op(input, low, high):
+def hardtanh_op(input: Tensor, low: float, high: float) -> Tensor:
     """Each element moved into [low, high]."""
     return hardtanh_op.op(input, low, high)
 
@@ -374,7 +374,7 @@ def _(grad, input, low, high):
 
 
 @op(**BACKWARD)
-def hardtanh_backward(output_grad, input, low, high):
+def hardtanh_backward(output_grad: Tensor, input: Tensor, low: float, high: float) -> Tensor:
     """A gradient where the input is inside of the limits, and 0 elsewhere."""
     return hardtanh_backward.op(output_grad, input, low, high)
 
@@ -454,7 +454,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="leaky_relu", vmap="elementwise")
-def leaky_relu_op(input, slope):
+def leaky_relu_op(input: Tensor, slope: float) -> Tensor:
     """Negative elements times a slope."""
     return leaky_relu_op.op(input, slope)
 
@@ -472,7 +472,7 @@ def _(grad, input, slope):
 
 
 @op(**BACKWARD)
-def leaky_relu_backward(output_grad, input, slope):
+def leaky_relu_backward(output_grad: Tensor, input: Tensor, slope: float) -> Tensor:
     """A gradient, times a slope where the input is not positive."""
     return leaky_relu_backward.op(output_grad, input, slope)
 
@@ -570,7 +570,7 @@ PRELU: Any = {**BACKWARD, "promotes": True}  # the slopes are broadcast
 
 
 @op(**{**PRELU, "tensors": "input weight"}, name="prelu")
-def prelu_op(input, weight):
+def prelu_op(input: Tensor, weight: Tensor) -> Tensor:
     """Elements that are not positive times slopes."""
     return prelu_op.op(input, weight)
 
@@ -591,7 +591,7 @@ def _(grad, input):
 
 
 @op(**{**PRELU, "tensors": "output_grad input weight"})
-def prelu_backward(output_grad, input, weight):
+def prelu_backward(output_grad: Tensor, input: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """A gradient, times slopes where the input is not positive."""
     return prelu_backward.op(output_grad, input, weight)
 
@@ -676,7 +676,7 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
 
 
 @op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="shrink", vmap="elementwise")
-def shrink_op(input, lambd, towards_zero):
+def shrink_op(input: Tensor, lambd: float, towards_zero: bool) -> Tensor:
     """0 for elements in [-lambd, lambd]; the others as they are, or moved towards 0 by lambd."""
     return shrink_op.op(input, lambd, towards_zero)
 
@@ -695,7 +695,7 @@ def _(grad, input, lambd):
 
 
 @op(**BACKWARD)
-def shrink_backward(output_grad, input, lambd):
+def shrink_backward(output_grad: Tensor, input: Tensor, lambd: float) -> Tensor:
     """A gradient where the input is outside of [-lambd, lambd], and 0 inside."""
     return shrink_backward.op(output_grad, input, lambd)
 
@@ -769,7 +769,7 @@ Tensor.hardshrink = hardshrink  # type: ignore[method-assign]  # the stub has it
 
 
 @op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="hardsigmoid", vmap="elementwise")
-def hardsigmoid_op(input):
+def hardsigmoid_op(input: Tensor) -> Tensor:
     """``relu6(x + 3) / 6``."""
     return hardsigmoid_op.op(input)
 
@@ -785,7 +785,7 @@ def _(grad, input):
 
 
 @op(**BACKWARD)
-def hardsigmoid_backward(output_grad, input):
+def hardsigmoid_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `hardsigmoid`."""
     return hardsigmoid_backward.op(output_grad, input)
 
@@ -819,7 +819,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="hardswish", vmap="elementwise")
-def hardswish_op(input):
+def hardswish_op(input: Tensor) -> Tensor:
     """``x * relu6(x + 3) / 6``."""
     return hardswish_op.op(input)
 
@@ -835,7 +835,7 @@ def _(grad, input):
 
 
 @op(**BACKWARD)
-def hardswish_backward(output_grad, input):
+def hardswish_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `hardswish`."""
     return hardswish_backward.op(output_grad, input)
 
@@ -884,7 +884,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="elu", vmap="elementwise")
-def elu_op(input, alpha, scale, input_scale):
+def elu_op(input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
     """``scale * x`` where x is positive, else ``scale * alpha * (exp(input_scale * x) - 1)``."""
     return elu_op.op(input, alpha, scale, input_scale)
 
@@ -903,7 +903,7 @@ def _(grad, input, alpha, scale, input_scale):
 
 
 @op(**BACKWARD)
-def elu_backward(output_grad, input, alpha, scale, input_scale):
+def elu_backward(output_grad: Tensor, input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
     """A gradient times the derivative of `elu`."""
     return elu_backward.op(output_grad, input, alpha, scale, input_scale)
 
@@ -1045,7 +1045,7 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 @op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="softplus", vmap="elementwise")
-def softplus_op(input, beta, threshold):
+def softplus_op(input: Tensor, beta: float, threshold: float) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``."""
     return softplus_op.op(input, beta, threshold)
 
@@ -1071,7 +1071,7 @@ def _(grad, input, beta, threshold):
 
 
 @op(**BACKWARD)
-def softplus_backward(output_grad, input, beta, threshold):
+def softplus_backward(output_grad: Tensor, input: Tensor, beta: float, threshold: float) -> Tensor:
     """A gradient times the derivative of `softplus`."""
     return softplus_backward.op(output_grad, input, beta, threshold)
 
@@ -1124,7 +1124,7 @@ def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
 
 
 @op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="logsigmoid", vmap="elementwise")
-def logsigmoid_op(input):
+def logsigmoid_op(input: Tensor) -> Tensor:
     """The logarithm of the sigmoid."""
     return logsigmoid_op.op(input)
 
@@ -1140,7 +1140,7 @@ def _(grad, input):
 
 
 @op(**BACKWARD)
-def logsigmoid_backward(output_grad, input):
+def logsigmoid_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `logsigmoid`."""
     return logsigmoid_backward.op(output_grad, input)
 
@@ -1168,7 +1168,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 
 @op(result="same", compute_dtype="float32", dtypes="float complex", namespace="nn", name="silu", vmap="elementwise")
-def silu_op(input):
+def silu_op(input: Tensor) -> Tensor:
     """``x * sigmoid(x)``."""
     return silu_op.op(input)
 
@@ -1189,7 +1189,7 @@ def _(grad, input):
 
 
 @op(**BACKWARD)
-def silu_backward(output_grad, input):
+def silu_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `silu`."""
     return silu_backward.op(output_grad, input)
 
@@ -1237,7 +1237,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 @op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="mish", vmap="elementwise")
-def mish_op(input):
+def mish_op(input: Tensor) -> Tensor:
     """``x * tanh(softplus(x))``."""
     return mish_op.op(input)
 
@@ -1253,7 +1253,7 @@ def _(grad, input):
 
 
 @op(**BACKWARD)
-def mish_backward(output_grad, input):
+def mish_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `mish`."""
     return mish_backward.op(output_grad, input)
 
@@ -1325,7 +1325,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 
 
 @op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="softsign", vmap="elementwise")
-def softsign_op(input):
+def softsign_op(input: Tensor) -> Tensor:
     """``x / (1 + |x|)``."""
     return softsign_op.op(input)
 
@@ -1341,7 +1341,7 @@ def _(grad, input):
 
 
 @op(**BACKWARD)
-def softsign_backward(output_grad, input):
+def softsign_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `softsign`."""
     return softsign_backward.op(output_grad, input)
 
@@ -1405,7 +1405,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 @op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="glu", vmap="along_dims")
-def glu_op(input, dim):
+def glu_op(input: Tensor, dim: int) -> Tensor:
     """The first half of a dimension times the sigmoid of the second."""
     return glu_op.op(input, dim)
 
@@ -1432,7 +1432,7 @@ def _(grad, input, dim):
     name="glu_backward",
     vmap="along_dims",
 )
-def glu_backward(output_grad, input, dim):
+def glu_backward(output_grad: Tensor, input: Tensor, dim: int) -> Tensor:
     """The gradient of `glu` with respect to its input."""
     return glu_backward.op(output_grad, input, dim)
 

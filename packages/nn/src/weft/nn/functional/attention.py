@@ -142,7 +142,9 @@ def fused_attention(
 
 
 @op(tensors="query key value mask drawn", compute_dtype="float32", dtypes="float", namespace="nn", name="attention")
-def attention_op(query, key, value, mask, drawn, factor, is_causal):
+def attention_op(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, drawn: Tensor | None, factor: float, is_causal: bool
+) -> tuple[Tensor, Tensor]:
     """`scaled_dot_product_attention`, with the logarithms of the sums of the exponentials, (..., L).
 
     ``drawn`` is multiplied with the weights: what dropout leaves of them.
@@ -224,7 +226,17 @@ def attention_slopes(
     gradient="refused",
     namespace="nn",
 )
-def attention_gradient(output_grad, query, key, value, mask, drawn, sums, factor, is_causal):
+def attention_gradient(
+    output_grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    drawn: Tensor | None,
+    sums: Tensor | None,
+    factor: float,
+    is_causal: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
     """The gradients of attention with respect to query, key and value."""
     return attention_gradient.op(output_grad, query, key, value, mask, drawn, sums, factor, is_causal)
 

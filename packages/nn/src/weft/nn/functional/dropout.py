@@ -59,7 +59,7 @@ def scale_in(dtype: Any, p: float) -> float:
 
 
 @op(tensors="input", dtypes="float", compute_dtype="native", name="dropout", namespace="nn")
-def with_noise(input, kept, scale, generator):
+def with_noise(input: Tensor, kept: float, scale: float, generator: Any) -> tuple[Tensor, Tensor]:
     """The input, which lies in order, times `noise`, and that: `scale` with probability `kept`, else 0."""
     return with_noise.op(input, kept, scale, generator)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from weft import Tensor
 from weft.ops._declare import op
 
 __all__ = ["sample"]
@@ -135,7 +136,7 @@ def raised(orders: Orders) -> list[Orders]:
     vmap="merged",
     name="sample",
 )
-def sample(input, grid, options, orders):
+def sample(input: Tensor, grid: Tensor, options: Options, orders: Orders) -> Tensor:
     """The pixels around each place of a grid, times weights.
 
     Parameters
@@ -174,7 +175,9 @@ def _(grad, input, grid, options, orders):
 
 
 @op(tensors="output_grad grid", dtypes="float", result="same", compute_dtype="float32", namespace="nn", vmap="merged")
-def sample_input_gradient(output_grad, grid, shape, options, orders):
+def sample_input_gradient(
+    output_grad: Tensor, grid: Tensor, shape: tuple[int, ...], options: Options, orders: Orders
+) -> Tensor:
     """Each place's gradient times weights added to the pixels around it, of images of a shape."""
     return sample_input_gradient.op(output_grad, grid, shape, options, orders)
 
@@ -210,7 +213,7 @@ def _(grad, output_grad, grid, options, orders):
     namespace="nn",
     vmap="merged",
 )
-def sample_grid_gradient(output_grad, input, grid, options, orders):
+def sample_grid_gradient(output_grad: Tensor, input: Tensor, grid: Tensor, options: Options, orders: Orders) -> Tensor:
     """The gradient of the samples with respect to the grid."""
     return sample_grid_gradient.op(output_grad, input, grid, options, orders)
 

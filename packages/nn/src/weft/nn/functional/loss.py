@@ -96,7 +96,9 @@ def difference_of(input: Tensor, target: Tensor) -> Tensor:
     name="nll_loss",
     autocast="float32",
 )
-def nll_loss_op(input, target, weight, reduction, ignore_index):
+def nll_loss_op(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
+) -> tuple[Tensor, Tensor]:
     """The negated element of each row (N, C, ...) at its class (N, ...), times the class's weight."""
     return nll_loss_op.op(input, target, weight, reduction, ignore_index)
 
@@ -192,7 +194,15 @@ def _(batch):
 
 
 @op(tensors="output_grad target weight total_weight", compute_dtype="native", namespace="nn")
-def nll_loss_gradient(output_grad, target, weight, total_weight, shape, reduction, ignore_index):
+def nll_loss_gradient(
+    output_grad: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    total_weight: Tensor,
+    shape: tuple[int, ...],
+    reduction: str,
+    ignore_index: int,
+) -> Tensor:
     """The gradient of `nll_loss` with respect to its input."""
     return nll_loss_gradient.op(output_grad, target, weight, total_weight, shape, reduction, ignore_index)
 
@@ -453,7 +463,9 @@ def entropy_of_classes(
 
 
 @op(tensors="input target weight", compute_dtype="native", dtypes="float", namespace="nn", name="cross_entropy")
-def cross_entropy_op(input, target, weight, reduction, ignore_index, smoothing):
+def cross_entropy_op(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, smoothing: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """The cross entropy of classes (N, ...) and the softmax of scores (N, C, ...).
 
     With it come what the mean is divided by, and for each place the largest score and the logarithm of the sum of the
@@ -570,7 +582,17 @@ def cross_entropy_slope(
     gradient="refused",
     namespace="nn",
 )
-def cross_entropy_gradient(output_grad, input, target, weight, total, statistics, reduction, ignore_index, smoothing):
+def cross_entropy_gradient(
+    output_grad: Tensor,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    total: Tensor,
+    statistics: Tensor,
+    reduction: str,
+    ignore_index: int,
+    smoothing: float,
+) -> Tensor:
     """The gradient of `cross_entropy` with respect to its input."""
     return cross_entropy_gradient.op(
         output_grad, input, target, weight, total, statistics, reduction, ignore_index, smoothing
@@ -690,7 +712,9 @@ def share_of(grad: Any, size: int, reduction: str) -> Any:
 
 
 @op(tensors="input target", compute_dtype="native", dtypes="float", namespace="nn", name="difference_loss")
-def difference_loss_op(input, target, limit, curve, slope, shift, reduction):
+def difference_loss_op(
+    input: Tensor, target: Tensor, limit: float, curve: float, slope: float, shift: float, reduction: str
+) -> Tensor:
     """``curve d**2`` for differences d below ``limit`` in size, else ``slope |d| - shift``; reduced."""
     return difference_loss_op.op(input, target, limit, curve, slope, shift, reduction)
 
@@ -738,7 +762,9 @@ def difference_slope(
 
 
 @op(tensors="output_grad input target", compute_dtype="native", gradient="refused", namespace="nn")
-def difference_loss_gradient(output_grad, input, target, limit, curve, slope, reduction):
+def difference_loss_gradient(
+    output_grad: Tensor, input: Tensor, target: Tensor, limit: float, curve: float, slope: float, reduction: str
+) -> Tensor:
     """The gradient of a loss of differences with respect to its input; that of its target is the negated one."""
     return difference_loss_gradient.op(output_grad, input, target, limit, curve, slope, reduction)
 
@@ -961,7 +987,7 @@ def huber_loss(
     vmap="elementwise",
     autocast="float32",
 )
-def binary_cross_entropy_op(input, target):
+def binary_cross_entropy_op(input: Tensor, target: Tensor) -> Tensor:
     """``-(t log(x) + (1 - t) log(1 - x))`` of each pair of elements, with logarithms of at least -100."""
     return binary_cross_entropy_op.op(input, target)
 
@@ -1056,7 +1082,7 @@ def require_same_size(name: str, input: Tensor, target: Tensor) -> None:
     namespace="nn",
     name="binary_cross_entropy_with_logits",
 )
-def logits_loss_op(input, target, reduction):
+def logits_loss_op(input: Tensor, target: Tensor, reduction: str) -> Tensor:
     """``log(1 + exp(x)) - t x`` of each pair of a logit and a target, reduced."""
     return logits_loss_op.op(input, target, reduction)
 
@@ -1092,7 +1118,7 @@ def logits_loss_slope(grad: Tensor, input: Tensor, target: Tensor, reduction: st
 
 
 @op(tensors="output_grad input target", compute_dtype="native", gradient="refused", namespace="nn")
-def logits_loss_gradient(output_grad, input, target, reduction):
+def logits_loss_gradient(output_grad: Tensor, input: Tensor, target: Tensor, reduction: str) -> Tensor:
     """The gradient of `binary_cross_entropy_with_logits` with respect to its input."""
     return logits_loss_gradient.op(output_grad, input, target, reduction)
 
@@ -1912,7 +1938,9 @@ def takes_options(dims: int, target: Tensor, label_smoothing: float) -> bool:
     name="ctc_loss",
     autocast="float32",
 )
-def ctc_loss_op(log_probs, targets, lengths, label_lengths, blank):
+def ctc_loss_op(
+    log_probs: Tensor, targets: Tensor, lengths: tuple[int, ...], label_lengths: tuple[int, ...], blank: int
+) -> tuple[Tensor, Tensor]:
     """The negated log-probability of each label sequence (N, S) under (T, N, C), and the forward variables."""
     return ctc_loss_op.op(log_probs, targets, lengths, label_lengths, blank)
 
@@ -1980,7 +2008,16 @@ def _(grads, log_probs, targets, outputs, lengths, label_lengths, blank):
 
 
 @op(tensors="output_grad log_probs targets loss alpha", compute_dtype="native", gradient="refused", namespace="nn")
-def ctc_loss_gradient(output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, blank):
+def ctc_loss_gradient(
+    output_grad: Tensor,
+    log_probs: Tensor,
+    targets: Tensor,
+    loss: Tensor,
+    alpha: Tensor,
+    lengths: tuple[int, ...],
+    label_lengths: tuple[int, ...],
+    blank: int,
+) -> Tensor:
     """The gradient of `ctc_loss` with respect to what the logarithms are a log-softmax of."""
     return ctc_loss_gradient.op(output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, blank)
 

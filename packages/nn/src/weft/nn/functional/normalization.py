@@ -57,7 +57,9 @@ def channel_sum(xp: Any, array: Any) -> Any:
 
 
 @op(tensors="input weight bias", compute_dtype="float32", dtypes="float", namespace="nn")
-def batch_norm_training(input, weight, bias, eps):
+def batch_norm_training(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """The input normalized by channel, with the means and biased variances that did it."""
     return batch_norm_training.op(input, weight, bias, eps)
 
@@ -111,7 +113,9 @@ def batch_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, eps: 
 
 
 @op(tensors="output_grad input weight mean variance", compute_dtype="float32", gradient="refused", namespace="nn")
-def batch_norm_gradient(output_grad, input, weight, mean, variance, eps):
+def batch_norm_gradient(
+    output_grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, variance: Tensor, eps: float
+) -> tuple[Tensor, ...]:
     """The gradients of `batch_norm_training` with respect to input, weight and bias."""
     return batch_norm_gradient.op(output_grad, input, weight, mean, variance, eps)
 
@@ -138,7 +142,7 @@ def _(xp, output_grad, input, weight, mean, variance, eps):
 
 
 @op(tensors="input scale shift", compute_dtype="float32", dtypes="float", namespace="nn")
-def channel_affine(input, scale, shift):
+def channel_affine(input: Tensor, scale: Tensor, shift: Tensor | None) -> Tensor:
     """The input times one number for each channel, and plus one unless ``shift`` is None."""
     return channel_affine.op(input, scale, shift)
 
@@ -346,7 +350,9 @@ def normalized_by(
     namespace="nn",
     name="normalized",
 )
-def normalized(input, mean, variance, weight, bias, eps):
+def normalized(
+    input: Tensor, mean: Tensor, variance: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
     """The input normalized by channel with given statistics, then scaled and shifted."""
     return normalized.op(input, mean, variance, weight, bias, eps)
 
@@ -430,7 +436,9 @@ def of_kind(like: Tensor, tensor: Tensor) -> Tensor:
 
 
 @op(tensors="input weight bias", compute_dtype="float32", dtypes="float", namespace="nn", name="layer_norm")
-def layer_norm_op(input, weight, bias, count, eps):
+def layer_norm_op(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, count: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """The input normalized over its last ``count`` dimensions, with means and inverse deviations."""
     return layer_norm_op.op(input, weight, bias, count, eps)
 
@@ -521,7 +529,9 @@ def layer_norm_formula(
 
 
 @op(tensors="output_grad input weight mean inverse", compute_dtype="float32", gradient="refused", namespace="nn")
-def layer_norm_gradient(output_grad, input, weight, mean, inverse, count):
+def layer_norm_gradient(
+    output_grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, inverse: Tensor, count: int
+) -> tuple[Tensor, ...]:
     """The gradients of layer norm with respect to input, weight and bias."""
     return layer_norm_gradient.op(output_grad, input, weight, mean, inverse, count)
 
@@ -652,7 +662,7 @@ def check_normalized(
 
 
 @op(tensors="input weight", compute_dtype="float32", dtypes="float", namespace="nn", name="rms_norm")
-def rms_norm_op(input, weight, count, eps):
+def rms_norm_op(input: Tensor, weight: Tensor | None, count: int, eps: float) -> tuple[Tensor, Tensor]:
     """The input divided by the root mean square of its last ``count`` dimensions, with the inverses of those."""
     return rms_norm_op.op(input, weight, count, eps)
 
@@ -707,7 +717,9 @@ def rms_norm_slopes(grad: Tensor, input: Tensor, weight: Tensor | None, inverse:
 
 
 @op(tensors="output_grad input weight inverse", compute_dtype="float32", gradient="refused", namespace="nn")
-def rms_norm_gradient(output_grad, input, weight, inverse, count):
+def rms_norm_gradient(
+    output_grad: Tensor, input: Tensor, weight: Tensor | None, inverse: Tensor, count: int
+) -> tuple[Tensor, ...]:
     """The gradients of RMS norm with respect to input and weight."""
     return rms_norm_gradient.op(output_grad, input, weight, inverse, count)
 
@@ -783,7 +795,9 @@ def rms_norm(
 
 
 @op(tensors="input weight bias", compute_dtype="float32", dtypes="float", namespace="nn", name="group_norm")
-def group_norm_op(input, weight, bias, groups, eps):
+def group_norm_op(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, groups: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """The input normalized by groups of channels, with means and inverse deviations."""
     return group_norm_op.op(input, weight, bias, groups, eps)
 
@@ -837,7 +851,9 @@ def group_norm_slopes(
 
 
 @op(tensors="output_grad input weight mean inverse", compute_dtype="float32", gradient="refused", namespace="nn")
-def group_norm_gradient(output_grad, input, weight, mean, inverse, groups):
+def group_norm_gradient(
+    output_grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, inverse: Tensor, groups: int
+) -> tuple[Tensor, ...]:
     """The gradients of group norm with respect to input, weight and bias."""
     return group_norm_gradient.op(output_grad, input, weight, mean, inverse, groups)
 

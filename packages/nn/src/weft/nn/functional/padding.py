@@ -13,6 +13,7 @@ from weft.nn.functional._common import in_layout_of
 from weft.ops._declare import ALL_DTYPES, op
 from weft.ops._geometry import elements, integers
 from weft.ops.creation import fitting, from_host
+from weft.types import Number
 
 __all__ = ["pad"]
 
@@ -22,7 +23,7 @@ FEW = 4096  # elements up to which all are filled, and the inner ones written ov
 
 
 @op(tensors="input", dtypes=ALL_DTYPES, namespace="nn")
-def pad_constant(input, before, after, value):
+def pad_constant(input: Tensor, before: Sizes, after: Sizes, value: Number) -> Tensor:
     """Values before and after each dimension; negative numbers crop."""
     return pad_constant.op(input, before, after, value)
 
@@ -80,7 +81,7 @@ def edges(mode: str, first: int, last: int, size: int) -> list[tuple[slice, slic
 
 
 @op(tensors="input", dtypes=ALL_DTYPES, namespace="nn", linear="input")
-def pad_inside(input, before, after, mode):
+def pad_inside(input: Tensor, before: Sizes, after: Sizes, mode: str) -> Tensor:
     """The input's own elements before and after each dimension."""
     return pad_inside.op(input, before, after, mode)
 
@@ -113,7 +114,7 @@ def _(batch):
 
 
 @op(tensors="output_grad", compute_dtype="float32", namespace="nn", linear="output_grad")
-def pad_inside_backward(output_grad, before, after, mode):
+def pad_inside_backward(output_grad: Tensor, before: Sizes, after: Sizes, mode: str) -> Tensor:
     """The gradients of padding, added to those of the elements that it comes from."""
     return pad_inside_backward.op(output_grad, before, after, mode)
 

@@ -217,7 +217,14 @@ def known_windows(
 
 
 @op(tensors="input", dtypes="int float", compute_dtype="native", namespace="nn", vmap="merged")
-def max_pool_with_indices(input, kernel_size, stride, padding, dilation, out):
+def max_pool_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    out: Sizes,
+) -> tuple[Tensor, Tensor]:
     """The greatest element of each window, and its place among the spatial elements (nan counts as greatest)."""
     return max_pool_with_indices.op(input, kernel_size, stride, padding, dilation, out)
 
@@ -274,7 +281,7 @@ def _(grad, later_outputs, input_shape):
     vmap="merged",
     linear="output_grad",
 )
-def spread_to_places(output_grad, indices, shape):
+def spread_to_places(output_grad: Tensor, indices: Tensor, shape: Sizes) -> Tensor:
     """Sum each element at its place among the spatial elements of a tensor of this shape."""
     return spread_to_places.op(output_grad, indices, shape)
 
@@ -464,7 +471,14 @@ def divided(xp: Any, array: Any, counts: Any) -> Any:
     vmap="merged",
     linear="input",
 )
-def avg_pool(input, kernel_size, stride, padding, out, options):
+def avg_pool(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    out: Sizes,
+    options: tuple[bool, int | None],
+) -> Tensor:
     """The mean of each window; ``options`` are whether padding counts, and a divisor or None."""
     return avg_pool.op(input, kernel_size, stride, padding, out, options)
 
@@ -494,7 +508,15 @@ def _(grad, input_shape, kernel_size, stride, padding, out, options):
 
 
 @op(tensors="output_grad", result="same", compute_dtype="float32", namespace="nn", vmap="merged", linear="output_grad")
-def avg_pool_gradient(output_grad, shape, kernel_size, stride, padding, out, options):
+def avg_pool_gradient(
+    output_grad: Tensor,
+    shape: Sizes,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    out: Sizes,
+    options: tuple[bool, int | None],
+) -> Tensor:
     """Each window's share added to all of its elements."""
     return avg_pool_gradient.op(output_grad, shape, kernel_size, stride, padding, out, options)
 
@@ -726,7 +748,7 @@ adaptive_avg_pool3d = in_full_precision(adaptive_average(3))
 
 
 @op(tensors="input", dtypes="float", compute_dtype="native", namespace="nn", vmap="merged")
-def adaptive_max_pool_with_indices(input, out):
+def adaptive_max_pool_with_indices(input: Tensor, out: Sizes) -> tuple[Tensor, Tensor]:
     """The greatest element of each of ``out`` windows that cover the input evenly, and its place."""
     return adaptive_max_pool_with_indices.op(input, out)
 
@@ -966,7 +988,9 @@ lp_pool3d = norm_pooling(3, avg_pool3d, max_pool3d)
 
 
 @op(tensors="input samples", dtypes="int float", compute_dtype="native", namespace="nn", vmap="merged")
-def fractional_max_pool_with_indices(input, samples, kernel_size, out):
+def fractional_max_pool_with_indices(
+    input: Tensor, samples: Tensor, kernel_size: Sizes, out: tuple[int, ...]
+) -> tuple[Tensor, Tensor]:
     """The greatest element of each window of a random sequence, and its place among the spatial elements."""
     return fractional_max_pool_with_indices.op(input, samples, kernel_size, out)
 

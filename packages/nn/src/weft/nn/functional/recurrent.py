@@ -309,7 +309,18 @@ def formula_batch(
     dtypes="float",
     namespace="nn",
 )
-def lstm_layer(input, h, c, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, sizes, reverse):
+def lstm_layer(
+    input: Tensor,
+    h: Tensor,
+    c: Tensor,
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    bias_ih: Tensor | None,
+    bias_hh: Tensor | None,
+    weight_hr: Tensor | None,
+    sizes: Sequence[int],
+    reverse: bool,
+) -> tuple[Tensor, ...]:
     """The outputs of all steps, the last h and c; and for the gradient the gates, and h and c before each step."""
     return lstm_layer.op(input, h, c, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, sizes, reverse)
 
@@ -373,20 +384,20 @@ def _(batch):
     namespace="nn",
 )
 def lstm_layer_gradient(
-    input,
-    weight_ih,
-    weight_hh,
-    weight_hr,
-    gates,
-    before,
-    cells,
-    output_grad,
-    h_grad,
-    c_grad,
-    sizes,
-    reverse,
-    needs,
-):
+    input: Tensor,
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    weight_hr: Tensor | None,
+    gates: Tensor,
+    before: Tensor,
+    cells: Tensor,
+    output_grad: Tensor | None,
+    h_grad: Tensor | None,
+    c_grad: Tensor | None,
+    sizes: Sequence[int],
+    reverse: bool,
+    needs: Sequence[bool],
+) -> tuple[Tensor, ...]:
     """The gradients of `lstm_layer` with respect to the arguments that ``needs`` says."""
     weights = weight_ih, weight_hh, weight_hr
     kept, grads = (gates, before, cells), (output_grad, h_grad, c_grad)
@@ -453,7 +464,16 @@ def state_gradient(xp: Any, grad: Any, shape: tuple[int, int], element: Any) -> 
 
 
 @op(tensors="input h weight_ih weight_hh bias_ih bias_hh", compute_dtype="float32", dtypes="float", namespace="nn")
-def gru_layer(input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse):
+def gru_layer(
+    input: Tensor,
+    h: Tensor,
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    bias_ih: Tensor | None,
+    bias_hh: Tensor | None,
+    sizes: Sequence[int],
+    reverse: bool,
+) -> tuple[Tensor, ...]:
     """The outputs of all steps, the last h; and for the gradient the gates, and h and its new part before each step."""
     return gru_layer.op(input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse)
 
@@ -503,7 +523,19 @@ def _(batch):
     gradient="refused",
     namespace="nn",
 )
-def gru_layer_gradient(input, weight_ih, weight_hh, gates, before, news, output_grad, h_grad, sizes, reverse, needs):
+def gru_layer_gradient(
+    input: Tensor,
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    gates: Tensor,
+    before: Tensor,
+    news: Tensor,
+    output_grad: Tensor | None,
+    h_grad: Tensor | None,
+    sizes: Sequence[int],
+    reverse: bool,
+    needs: Sequence[bool],
+) -> tuple[Tensor, ...]:
     """The gradients of `gru_layer` with respect to the arguments that ``needs`` says."""
     kept = gates, before, news
     return gru_layer_gradient.op(input, weight_ih, weight_hh, *kept, output_grad, h_grad, sizes, reverse, needs)
@@ -539,7 +571,17 @@ def _(xp, input, weight_ih, weight_hh, gates, before, news, output_grad, h_grad,
 
 
 @op(tensors="input h weight_ih weight_hh bias_ih bias_hh", compute_dtype="float32", dtypes="float", namespace="nn")
-def rnn_layer(input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse, rectified):
+def rnn_layer(
+    input: Tensor,
+    h: Tensor,
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    bias_ih: Tensor | None,
+    bias_hh: Tensor | None,
+    sizes: Sequence[int],
+    reverse: bool,
+    rectified: bool,
+) -> tuple[Tensor, ...]:
     """The outputs of all steps, the last h; and for the gradient the outputs again, and h before each step."""
     return rnn_layer.op(input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse, rectified)
 
@@ -582,8 +624,18 @@ def _(batch):
     namespace="nn",
 )
 def rnn_layer_gradient(
-    input, weight_ih, weight_hh, states, before, output_grad, h_grad, sizes, reverse, rectified, needs
-):
+    input: Tensor,
+    weight_ih: Tensor,
+    weight_hh: Tensor,
+    states: Tensor,
+    before: Tensor,
+    output_grad: Tensor | None,
+    h_grad: Tensor | None,
+    sizes: Sequence[int],
+    reverse: bool,
+    rectified: bool,
+    needs: Sequence[bool],
+) -> tuple[Tensor, ...]:
     """The gradients of `rnn_layer` with respect to the arguments that ``needs`` says."""
     kept, grads = (states, before), (output_grad, h_grad)
     return rnn_layer_gradient.op(input, weight_ih, weight_hh, *kept, *grads, sizes, reverse, rectified, needs)

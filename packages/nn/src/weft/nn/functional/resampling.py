@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from weft import Tensor
 from weft.ops._declare import op
 
 __all__ = ["Taps", "resample"]
@@ -74,7 +75,7 @@ class Taps:
     vmap="merged",
     linear="input",
 )
-def resample(input, taps):
+def resample(input: Tensor, taps: tuple[Taps | None, ...]) -> Tensor:
     """Sums of elements of (N, C, ...) times weights; for each spatial dimension its `Taps`, or None to leave it."""
     return resample.op(input, taps)
 

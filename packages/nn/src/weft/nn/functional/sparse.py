@@ -34,7 +34,7 @@ def check_indices(name: str, indices: Any) -> None:
 
 
 @op(tensors="weight indices", dtypes=ALL_DTYPES, namespace="nn", name="embedding", linear="weight")
-def embedding_op(weight, indices, padding_idx, scale_grad_by_freq):
+def embedding_op(weight: Tensor, indices: Tensor, padding_idx: int | None, scale_grad_by_freq: bool) -> Tensor:
     """Rows of a table."""
     return embedding_op.op(weight, indices, padding_idx, scale_grad_by_freq)
 
@@ -63,7 +63,9 @@ def _(batch):
 
 
 @op(tensors="output_grad indices", compute_dtype="float32", namespace="nn", linear="output_grad")
-def embedding_gradient(output_grad, indices, rows, padding_idx, scale_grad_by_freq):
+def embedding_gradient(
+    output_grad: Tensor, indices: Tensor, rows: int, padding_idx: int | None, scale_grad_by_freq: bool
+) -> Tensor:
     """Sum the gradients of equal indices into the rows of a table."""
     return embedding_gradient.op(output_grad, indices, rows, padding_idx, scale_grad_by_freq)
 
@@ -239,7 +241,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 
 @op(tensors="input", namespace="nn", name="one_hot", gradient=None, vmap="elementwise")
-def one_hot_op(input, num_classes):
+def one_hot_op(input: Tensor, num_classes: int) -> Tensor:
     """1 at the place of each class, which is in range."""
     return one_hot_op.op(input, num_classes)
 
@@ -345,7 +347,9 @@ def embedding_bag(
     vmap="one_by_one",
     linear="weight | each_weight",
 )
-def bag_totals(weight, indices, starts, each_weight, mean, scale_grad_by_freq):
+def bag_totals(
+    weight: Tensor, indices: Tensor, starts: Tensor, each_weight: Tensor | None, mean: bool, scale_grad_by_freq: bool
+) -> Tensor:
     """The sums (or means) of rows of a table, for bags of neighbouring indices; ``starts`` has the last one's end."""
     return bag_totals.op(weight, indices, starts, each_weight, mean, scale_grad_by_freq)
 

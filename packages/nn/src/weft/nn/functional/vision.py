@@ -24,7 +24,14 @@ Sizes = tuple[int, ...]
 @op(
     tensors="input", result="same", compute_dtype="native", namespace="nn", name="unfold", vmap="merged", linear="input"
 )
-def unfold_op(input, kernel_size, dilation, padding, stride, out):
+def unfold_op(
+    input: Tensor,
+    kernel_size: Sizes,
+    dilation: Sizes,
+    padding: Sizes,
+    stride: Sizes,
+    out: Sizes,
+) -> Tensor:
     """The windows of (N, C, H, W) as columns (N, C * kernel, places)."""
     return unfold_op.op(input, kernel_size, dilation, padding, stride, out)
 
@@ -46,7 +53,15 @@ def _(grad, input_shape, kernel_size, dilation, padding, stride, out):
 
 
 @op(tensors="input", result="same", compute_dtype="float32", namespace="nn", name="fold", vmap="merged", linear="input")
-def fold_op(input, spatial, kernel_size, dilation, padding, stride, out):
+def fold_op(
+    input: Tensor,
+    spatial: Sizes,
+    kernel_size: Sizes,
+    dilation: Sizes,
+    padding: Sizes,
+    stride: Sizes,
+    out: Sizes,
+) -> Tensor:
     """The sum of columns (N, C * kernel, places) at the places of (N, C, H, W) that they come from."""
     return fold_op.op(input, spatial, kernel_size, dilation, padding, stride, out)
 
