@@ -19,7 +19,6 @@ from weft._interception.torch_function import offer
 from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
 from weft.ops import decompositions, linear_systems, matrix_functions
-from weft.ops._batching import reads_values
 from weft.ops._declare import composite
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._lapack import LinAlgError, check_dtype, check_matrix, check_square, in_columns, raise_failed
@@ -270,8 +269,7 @@ def solve_triangular(
     return in_columns(result)
 
 
-@composite(out="exact", autocast="float32")
-@reads_values
+@composite(out="exact", autocast="float32", data_dependent=True)
 def lstsq(
     input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> return_types.linalg_lstsq:

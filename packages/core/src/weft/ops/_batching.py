@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from weft._engine.tensor import TensorBase, local
 from weft._interception.transforms import record_of, settled
@@ -26,6 +26,8 @@ __all__ = [
     "reads_values",
     "rule_for",
 ]
+
+R = TypeVar("R")
 
 
 class Batch:
@@ -227,7 +229,7 @@ def stack(rows: list[Any]) -> Any:
     return stack_function(rows)
 
 
-def reads_values(function: Callable[..., Any]) -> Callable[..., Any]:
+def reads_values(function: Callable[..., R]) -> Callable[..., R]:
     """A function that needs the values of its tensors: in a vmap it runs once for each example, and says so."""
 
     @wraps(function)
