@@ -224,12 +224,24 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with 1."""
+    """Fill with 1.
+
+    Examples
+    --------
+    >>> weft.nn.init.ones_(weft.empty(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with 0."""
+    """Fill with 0.
+
+    Examples
+    --------
+    >>> weft.nn.init.zeros_(weft.empty(2))
+    tensor([0., 0.])
+    """
     with weft.no_grad():
         return tensor.zero_()
 

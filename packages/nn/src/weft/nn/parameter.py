@@ -103,6 +103,13 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         By default empty. The memory is shared.
     persistent : bool
         Whether it is part of the state dict.
+
+    Examples
+    --------
+    >>> module = weft.nn.Module()
+    >>> module.mean = weft.nn.Buffer(weft.zeros(2))
+    >>> list(module.state_dict())
+    ['mean']
     """
 
     __torch_function__: Any = classmethod(disabled_torch_function)

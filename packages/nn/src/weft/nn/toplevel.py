@@ -156,7 +156,13 @@ def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def selu(input: Tensor) -> Tensor:
-    """`elu` with the two constants that keep mean 0 and variance 1; see `weft.nn.functional.selu`."""
+    """`elu` with the two constants that keep mean 0 and variance 1; see `weft.nn.functional.selu`.
+
+    Examples
+    --------
+    >>> weft.selu(weft.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
     return F.selu(input)
 
 

@@ -70,7 +70,14 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu_(input: Tensor) -> Tensor:
-    """In-place variant of `relu`."""
+    """In-place variant of `relu`.
+
+    Examples
+    --------
+    >>> x = weft.tensor([-1.0, 2.0])
+    >>> weft.nn.functional.relu_(x) is x, x
+    (True, tensor([0., 2.]))
+    """
     return input.relu_()
 
 
@@ -996,7 +1003,13 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def selu_(input: Tensor) -> Tensor:
-    """In-place variant of `selu`."""
+    """In-place variant of `selu`.
+
+    Examples
+    --------
+    >>> weft.nn.functional.selu_(weft.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
+    """
     return selu(input, True)
 
 
@@ -1163,7 +1176,13 @@ def _(grad, output_grad, input):
 
 @composite(out=True, quick=functions.activation(logsigmoid_op.op))
 def logsigmoid(input: Tensor) -> Tensor:
-    """The logarithm of the sigmoid, computed without loss of precision."""
+    """The logarithm of the sigmoid, computed without loss of precision.
+
+    Examples
+    --------
+    >>> weft.nn.functional.logsigmoid(weft.tensor([-1000.0, 0.0]))
+    tensor([-1.0000e+03, -6.9315e-01])
+    """
     return logsigmoid_op.op(input)
 
 
@@ -1309,18 +1328,36 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 @composite(quick=functions.activation(core_sigmoid.op))
 def sigmoid(input: Tensor) -> Tensor:
-    """``1 / (1 + exp(-x))``."""
+    """``1 / (1 + exp(-x))``.
+
+    Examples
+    --------
+    >>> weft.nn.functional.sigmoid(weft.tensor([-1.0, 0.0, 1.0]))
+    tensor([0.2689, 0.5000, 0.7311])
+    """
     return input.sigmoid()
 
 
 @composite(quick=functions.activation(core_tanh.op))
 def tanh(input: Tensor) -> Tensor:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Examples
+    --------
+    >>> weft.nn.functional.tanh(weft.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.7616,  0.0000,  0.7616])
+    """
     return input.tanh()
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """``x - tanh(x)``."""
+    """``x - tanh(x)``.
+
+    Examples
+    --------
+    >>> weft.nn.functional.tanhshrink(weft.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2384,  0.0000,  0.2384])
+    """
     return input - input.tanh()
 
 
@@ -1367,7 +1404,13 @@ def _(grad, output_grad, input):
 
 @composite(quick=functions.activation(softsign_op.op))
 def softsign(input: Tensor) -> Tensor:
-    """``x / (1 + |x|)``."""
+    """``x / (1 + |x|)``.
+
+    Examples
+    --------
+    >>> weft.nn.functional.softsign(weft.tensor([-1.0, 0.0, 3.0]))
+    tensor([-0.5000,  0.0000,  0.7500])
+    """
     if not input._key.is_real_float:
         return input / (input.abs() + 1)
     return softsign_op.op(input)
