@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from weft._tensor.layout import in_order
 from weft.backend_cpu.compiled.codegen.array_header import array_at
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.kernels.layouts import contiguous, flat
 from weft.backend_cpu.compiled.kernels.packed_gemm import ACROSS, bytes_of, multiply, set_panels
 from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
@@ -250,7 +250,7 @@ def as_heads(array: Any) -> Any:
     """An array (batch, heads, rows, columns) with adjacent columns."""
     if array.ndim != 4:
         array = array.reshape((-1, *array.shape[-3:])) if array.ndim > 4 else array[(None,) * (4 - array.ndim)]
-    return array if array.strides[3] == array.itemsize or array.shape[3] == 1 else in_order(np, array)
+    return array if array.strides[3] == array.itemsize or array.shape[3] == 1 else contiguous(array)
 
 
 def layout(arrays: list[Any]) -> tuple[Any, Any]:
@@ -295,7 +295,7 @@ def prepared(query: Any, key: Any, value: Any, mask: Any, noise: Any) -> Any:
     hidden = additive(mask, (*heads[0].shape[:2], length, sources), query.dtype)
     if hidden is None:
         return None
-    drawn = np.empty(0, query.dtype) if noise is None else in_order(np, noise).reshape(-1)
+    drawn = np.empty(0, query.dtype) if noise is None else flat(noise)
     shape = heads[0].shape[1], length, sources, query.shape[-1], value.shape[-1], query.itemsize
     return heads, shape, hidden, drawn
 
@@ -335,7 +335,7 @@ def attention_gradient_kernel(generic: Any) -> Any:
         heads, shape, hidden, drawn = found
         results = [new_heads(np.empty, heads[0], query.shape[-1])]
         results += [new_heads(np.zeros, each, each.shape[-1]) for each in heads[1:]]
-        flat = in_order(np, sums).reshape(-1, query.shape[-2])
+        flat = contiguous(sums).reshape(-1, query.shape[-2])
         work = 2 * product_work(shape, heads[0].shape[0])
         arrays = [*heads, as_heads(grad), *results]  # alive as long as their addresses are used
         attention_backward(*layout(arrays), shape, float(factor), bool(is_causal), *hidden, drawn, flat, work)

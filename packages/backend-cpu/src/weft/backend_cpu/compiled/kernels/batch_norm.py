@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from weft._tensor.layout import in_order, is_channels_last
+from weft._tensor.layout import is_channels_last
 from weft.backend_cpu import threads
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.kernels.layouts import contiguous, new_images, parameter
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 Array = np.ndarray[Any, Any]
@@ -239,27 +240,14 @@ def is_last(array: Array) -> bool:
     return array.ndim == 2 or is_channels_last(array)
 
 
-def parameter(array: Array | None, default: float, input: Array) -> Array:
-    """A weight or bias; where there is none, what changes nothing."""
-    if array is None:
-        return np.full(input.shape[1], default, input.dtype)
-    return in_order(np, array)
-
-
 def with_places(array: Array) -> Array:
     """A contiguous (N, C, *spatial) as (N, C, places)."""
     return array.reshape(array.shape[0], array.shape[1], -1)
 
 
 def as_rows(array: Array) -> Array:
-    """An array with the channels innermost as (rows, C)."""
-    return array.transpose(0, *range(2, array.ndim), 1).reshape(-1, array.shape[1])
-
-
-def like_rows(input: Array) -> Array:
-    """A new array of the layout of one with the channels innermost."""
-    moved = np.empty((input.shape[0], *input.shape[2:], input.shape[1]), input.dtype)
-    return moved.transpose(0, input.ndim - 1, *range(1, input.ndim - 1))
+    """An array with the channels innermost as (rows, C), in C order."""
+    return contiguous(array.transpose(0, *range(2, array.ndim), 1).reshape(-1, array.shape[1]))
 
 
 def is_uniform(input: Array, *others: Array | None) -> bool:
@@ -274,15 +262,15 @@ def batch_norm_training(generic: Kernel) -> Kernel:
     def run(input: Array, weight: Array | None, bias: Array | None, eps: float) -> Any:
         if not is_uniform(input, weight, bias):
             return generic(input, weight, bias, eps)
-        scale, shift = parameter(weight, 1, input), parameter(bias, 0, input)
+        scale, shift = parameter(weight, input.shape[1], 1, input), parameter(bias, input.shape[1], 0, input)
         mean, variance = np.empty(input.shape[1], input.dtype), np.empty(input.shape[1], input.dtype)
         if is_last(input):
-            result = like_rows(input)
-            arrays = in_order(np, as_rows(input)), scale, shift, as_rows(result), mean, variance
+            result = new_images(input.shape, input.dtype, True)
+            arrays = as_rows(input), scale, shift, as_rows(result), mean, variance
             forward_last(*arrays, float(eps), width_of(len(mean)))
         else:
             result = np.empty(input.shape, input.dtype)
-            x = with_places(in_order(np, input))
+            x = with_places(contiguous(input))
             forward(x, scale, shift, with_places(result), mean, variance, float(eps))
         return result, mean, variance
 
@@ -296,17 +284,17 @@ def batch_norm_gradient(generic: Kernel) -> Kernel:
     def run(grad: Array, input: Array, weight: Array | None, mean: Array, variance: Array, eps: float) -> Any:
         if not is_uniform(input, grad, weight, mean, variance):
             return generic(grad, input, weight, mean, variance, eps)
-        scale = parameter(weight, 1, input)
+        scale = parameter(weight, input.shape[1], 1, input)
         by_weight, by_bias = np.empty(input.shape[1], input.dtype), np.empty(input.shape[1], input.dtype)
-        statistics = in_order(np, mean), in_order(np, variance)
+        statistics = contiguous(mean), contiguous(variance)
         if is_last(input):
-            result = like_rows(input)
-            rows = in_order(np, as_rows(grad)), in_order(np, as_rows(input))
+            result = new_images(input.shape, input.dtype, True)
+            rows = as_rows(grad), as_rows(input)
             results = as_rows(result), by_weight, by_bias
             backward_last(*rows, scale, *statistics, *results, float(eps), width_of(len(by_bias)))
         else:
             result = np.empty(input.shape, input.dtype)
-            arrays = with_places(in_order(np, grad)), with_places(in_order(np, input)), scale, *statistics
+            arrays = with_places(contiguous(grad)), with_places(contiguous(input)), scale, *statistics
             backward(*arrays, with_places(result), by_weight, by_bias, float(eps))
         return result, by_weight, by_bias
 
@@ -316,12 +304,12 @@ def batch_norm_gradient(generic: Kernel) -> Kernel:
 def by_numbers(input: Array, scale: Array, shift: Array) -> Array:
     """The input times a number for each channel, plus another one."""
     if is_last(input):
-        result = like_rows(input)
-        affine_last(in_order(np, as_rows(input)), scale, shift, as_rows(result))
+        result = new_images(input.shape, input.dtype, True)
+        affine_last(as_rows(input), scale, shift, as_rows(result))
     else:
         result = np.empty(input.shape, input.dtype)
         places = input.size // (len(input) * len(scale))
-        affine(in_order(np, input).reshape(-1, places), scale, shift, result.reshape(-1, places))
+        affine(contiguous(input).reshape(-1, places), scale, shift, result.reshape(-1, places))
     return result
 
 
@@ -332,7 +320,7 @@ def channel_affine(generic: Kernel) -> Kernel:
     def run(input: Array, scale: Array, shift: Array | None) -> Any:
         if not is_uniform(input, scale, shift):
             return generic(input, scale, shift)
-        return by_numbers(input, in_order(np, scale), parameter(shift, 0, input))
+        return by_numbers(input, contiguous(scale), parameter(shift, input.shape[1], 0, input))
 
     return run
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.kernels.pooling import first_window, flat, last_window, three
+from weft.backend_cpu.compiled.kernels.layouts import flat, three
+from weft.backend_cpu.compiled.kernels.pooling import first_window, last_window
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 Array = np.ndarray[Any, Any]

@@ -13,9 +13,9 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from weft._tensor.layout import in_order
 from weft.backend_cpu.compiled.codegen.mathematics import exp, log
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.kernels.layouts import contiguous, outer_size_inner
 from weft.backend_cpu.compiled.kernels.reductions import LARGEST, SMALLEST
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
@@ -87,11 +87,6 @@ def along_columns(x, y, wide_type, product):
     parallel(columns_loop, (x, y, wide_type, product, by_outer), x.shape[0] if by_outer else x.shape[2], x.size)
 
 
-def parts(shape: tuple[int, ...], dim: int) -> tuple[int, int, int]:
-    """The shape with three dimensions: those before one, that one, those behind it."""
-    return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
-
-
 WIDE = {"f": np.empty(0), "i": np.empty(0, np.int64)}  # what sums are computed in, by the kind of dtype
 
 
@@ -99,8 +94,8 @@ def accumulated(x: Any, dim: int, product: bool) -> Any:
     """Running sums or products, of floating-point numbers in double precision and rounded once; None for nothing."""
     if not x.ndim or not x.size:
         return None
-    x, made, wide = in_order(np, x), np.empty(x.shape, x.dtype), WIDE[x.dtype.kind]
-    outer, size, inner = parts(x.shape, dim)
+    x, made, wide = contiguous(x), np.empty(x.shape, x.dtype), WIDE[x.dtype.kind]
+    outer, size, inner = outer_size_inner(x.shape, dim)
     if inner == 1:
         along_rows(x.reshape(outer, size), made.reshape(outer, size), wide, product)
     else:
@@ -151,8 +146,8 @@ def logcumsumexp_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int) -> Any:
         if not x.ndim or not x.size:
             return generic(x, dim)
-        made, shape = np.empty(x.shape, x.dtype), parts(x.shape, dim)
-        log_sums(in_order(np, x).reshape(shape), made.reshape(shape))
+        made, shape = np.empty(x.shape, x.dtype), outer_size_inner(x.shape, dim)
+        log_sums(contiguous(x).reshape(shape), made.reshape(shape))
         return made
 
     return run
@@ -220,8 +215,8 @@ def running_extreme_kernel(name: str, kind: Any) -> None:
         def run(x: Any, dim: int) -> Any:
             if not x.ndim or not x.size:
                 return generic(x, dim)
-            x, made, places = in_order(np, x), np.empty(x.shape, x.dtype), np.empty(x.shape, np.int64)
-            outer, size, inner = parts(x.shape, dim)
+            x, made, places = contiguous(x), np.empty(x.shape, x.dtype), np.empty(x.shape, np.int64)
+            outer, size, inner = outer_size_inner(x.shape, dim)
             shape = (outer, size) if inner == 1 else (outer, size, inner)
             launch = extremes_along_rows if inner == 1 else extremes_along_lines
             launch(kind, x.reshape(shape), made.reshape(shape), places.reshape(shape))

@@ -1,9 +1,9 @@
 """Reading and writing elements at positions that a tensor holds.
 
 Arrays are taken as (outer, positions, inner): the dimensions before the one that is indexed, that one, and those behind
-it. A position out of range is found where it is read: the loop goes on with the next, and NumPy is asked to do it all
-again, which raises. Where several sources go to one place, no two threads have the same place: they share the outer
-dimensions or the inner ones, so that sums are the same whatever the number of threads is.
+it. A position out of range is found where it is read: the loop goes on with the next, and the generic kernel is called,
+which raises. Where several sources go to one place, threads share the outer dimensions or the inner ones, so that no
+two write to the same place and sums do not depend on their number.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, word_at
 from weft.backend_cpu.compiled.codegen.memory import copy_bytes, prefetch
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.kernels.layouts import outer_size_inner
 from weft.backend_cpu.compiled.kernels.strided_copy import ordered_copy
 from weft.backend_cpu.registry import MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
@@ -36,10 +37,10 @@ def is_taken(index: Any, *arrays: Any) -> bool:
     return True
 
 
-def parts(array: Any, dim: int) -> tuple[int, int, int]:
-    """The shape with three dimensions: those before one, that one, those behind it."""
-    shape = array.shape
-    return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :])
+def loop_shape(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    """A shape as (rows, size) where the elements along ``dim`` are adjacent, else as (outer, size, inner)."""
+    outer, size, inner = outer_size_inner(shape, dim)
+    return (outer, size) if inner == 1 else (outer, size, inner)
 
 
 def bits(array: Any) -> Any:
@@ -49,7 +50,7 @@ def bits(array: Any) -> Any:
 
 @loop
 def are_positions(at, first, stop, size):
-    """Whether all of some positions are in range, in vector code: a negative one is a large number without its sign."""
+    """Whether all positions are in range, in vector code: as unsigned numbers negative ones are large."""
     most = np.uintp(0)
     for i in range(first, stop):
         most = max(most, np.uintp(at[i]))
@@ -112,7 +113,7 @@ def take_elements(x, index, y):
 def taken(x: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
     """The elements at flat positions along a dimension; None if one is out of range."""
     made = np.empty(shape, x.dtype)
-    outer, size, inner = parts(x, dim)
+    outer, size, inner = outer_size_inner(x.shape, dim)
     if inner == 1 and x.itemsize <= 8:
         done = take_elements(bits(x).reshape(outer, size), index, bits(made).reshape(outer, index.size))
     else:
@@ -160,7 +161,7 @@ def join(first, second, rows, columns, flat, wrong):
 
 
 def joined(indices: Any, sizes: tuple[int, ...]) -> Any:
-    """Positions along the first dimensions as positions in all of them together; None if one is out of range."""
+    """Positions along the first dimensions as flat positions; None if one is out of range."""
     shape = indices[0].shape
     if any(index.shape != shape or not is_taken(index) for index in indices):
         return None
@@ -173,7 +174,7 @@ def joined(indices: Any, sizes: tuple[int, ...]) -> Any:
 
 
 def forward_positions(index: Any, size: int) -> Any:
-    """Positions as they count from the start."""
+    """Positions counted from the start, none negative."""
     return index + size * (index < 0) if index.min() < 0 else index
 
 
@@ -310,9 +311,8 @@ def gather_kernel(generic: Any) -> Any:
         if not fits(x, dim, index) or index.size < MIN_SIZE or not is_taken(index, x):
             return generic(x, dim, index)
         made, wrong = np.empty(index.shape, x.dtype), np.zeros(1, bool)
-        launch, shape = (
-            (gather_rows, (-1, index.shape[dim])) if parts(index, dim)[2] == 1 else (gather, parts(index, dim))
-        )
+        shape = loop_shape(index.shape, dim)
+        launch = gather_rows if len(shape) == 2 else gather
         whole = (shape[0], x.shape[dim], *shape[2:])
         launch(bits(x).reshape(whole), index.reshape(shape), bits(made).reshape(shape), wrong)
         return generic(x, dim, index) if wrong[0] else made
@@ -380,8 +380,8 @@ def scatter_kernel(generic: Any) -> Any:
             return generic(x, dim, index, source, adds)
         values = source if is_array else np.full(index.shape, source, x.dtype)
         made, wrong = ordered_copy(x), np.zeros(1, bool)
-        rows = parts(index, dim)[2] == 1
-        launch, shape = (scatter_rows, (-1, index.shape[dim])) if rows else (scatter, parts(index, dim))
+        shape = loop_shape(index.shape, dim)
+        launch = scatter_rows if len(shape) == 2 else scatter
         whole, values = made.reshape(shape[0], x.shape[dim], *shape[2:]), values.reshape(shape)
         if not adds:  # elements are only moved
             whole, values = bits(whole), bits(values)
@@ -399,8 +399,8 @@ def gather_backward_kernel(generic: Any) -> Any:
         if not same or not is_taken(index, grad):
             return generic(grad, shape, dim, index)
         made, wrong = np.zeros(shape, grad.dtype), np.zeros(1, bool)
-        rows = parts(index, dim)[2] == 1
-        launch, form = (scatter_rows, (-1, index.shape[dim])) if rows else (scatter, parts(index, dim))
+        form = loop_shape(index.shape, dim)
+        launch = scatter_rows if len(form) == 2 else scatter
         launch(made.reshape(form[0], shape[dim], *form[2:]), index.reshape(form), grad.reshape(form), True, wrong)
         return generic(grad, shape, dim, index) if wrong[0] else made
 
@@ -440,13 +440,13 @@ def scatter_reduce_kernel(generic: Any) -> Any:
     def run(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Any:
         alike = fits(x, dim, index) and source.shape == index.shape and source.dtype == x.dtype
         taken = alike and index.size >= MIN_SIZE and include_self and is_taken(index, source)
-        rows = taken and parts(index, dim)[2] == 1
+        loops = loop_shape(index.shape, dim) if taken else ()
+        rows = len(loops) == 2
         if not taken or reduce == "mean" or (reduce != "sum" and not rows):
             return generic(x, dim, index, source, reduce, include_self)
         made, wrong = ordered_copy(x), np.zeros(1, bool)
-        shape = (-1, index.shape[dim]) if rows else parts(index, dim)
-        whole = made.reshape(shape[0], x.shape[dim], *shape[2:])
-        index_rows, values = index.reshape(shape), source.reshape(shape)
+        whole = made.reshape(loops[0], x.shape[dim], *loops[2:])
+        index_rows, values = index.reshape(loops), source.reshape(loops)
         if reduce == "sum":
             (scatter_rows if rows else scatter)(whole, index_rows, values, True, wrong)
         else:
@@ -506,7 +506,7 @@ def add_columns(y, index, source, alpha, skipped):
 
 def added(made: Any, dim: int, index: Any, source: Any, alpha: Any = 1, skipped: int = -1) -> Any:
     """Add rows to those at positions along a dimension, but to one that is skipped; None if one is out of range."""
-    outer, size, inner = parts(made, dim)
+    outer, size, inner = outer_size_inner(made.shape, dim)
     if inner == 1:
         columns = source.reshape(outer, index.size)
         return made if add_columns(made.reshape(outer, size), index, columns, alpha, skipped) else None
@@ -537,12 +537,12 @@ def embedding_gradient_kernel(generic: Any) -> Any:
     return run
 
 
-AHEAD = 12  # rows; a processor does not guess which one comes next
+AHEAD = 12  # rows that are prefetched: the processor cannot guess which one comes next
 
 
 @intrinsic
 def fetch(typingctx: Any, x: Any, i: Any) -> Any:
-    """Have an element of a contiguous array on its way to the cache."""
+    """Prefetch an element of a contiguous array."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         place = builder.gep(context.make_array(x)(context, builder, values[0]).data, [values[1]])

@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximum, sigmoid, softplus
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.kernels.normalization import contiguous, parameter
+from weft.backend_cpu.compiled.kernels.layouts import contiguous, flat, parameter
 from weft.backend_cpu.compiled.kernels.softmax import EXP, SIDE, WIDTH, column_maxima, columns_of, parts_of, row_maximum
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
@@ -392,7 +392,7 @@ def nll_loss_gradient_kernel(generic: Any) -> Any:
         result = np.zeros(shape, grad.dtype)
         if not target.size or result.size < MIN_SIZE_FUSED:
             return generic(grad, target, weight, total, shape, reduction, ignore_index)
-        share = contiguous(-grad / total if reduction == "mean" else -grad).reshape(-1)
+        share = flat(-grad / total if reduction == "mean" else -grad)
         chosen, y = np.ascontiguousarray(target, np.int64).reshape(-1), result.reshape(*shape[:2], -1)
         picked_backward(share, chosen, parameter(weight, shape[1], 1, grad), ignore_index, y)
         return result
@@ -507,7 +507,7 @@ def pairwise_loss_kernels(name: str, gradient: str, each: Any, sums: Any, backwa
             numbers, reduction = [float(value) for value in rest[:-1]], rest[-1]
             if not input.size or input.shape != target.shape or input.dtype != target.dtype:
                 return generic(input, target, *rest)
-            pair = contiguous(input).reshape(-1), contiguous(target).reshape(-1)
+            pair = flat(input), flat(target)
             if reduction == "none":
                 result = np.empty(input.shape, input.dtype)
                 each(*pair, *numbers, result.reshape(-1))
@@ -527,7 +527,7 @@ def pairwise_loss_kernels(name: str, gradient: str, each: Any, sums: Any, backwa
                 return generic(grad, input, target, *rest)
             share = float(grad) / (input.size if rest[-1] == "mean" else 1)
             result = np.empty(input.shape, input.dtype)
-            pair = contiguous(input).reshape(-1), contiguous(target).reshape(-1)
+            pair = flat(input), flat(target)
             backward(share, *pair, *[float(value) for value in rest[:-1]], result.reshape(-1))
             return result
 

@@ -11,23 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from weft._tensor.layout import in_order
 from weft.backend_cpu.compiled.codegen.float16 import BITS, narrow, rows_at_once, widen
 from weft.backend_cpu.compiled.codegen.mathematics import like
 from weft.backend_cpu.compiled.codegen.parallel import GRAIN, launcher, loop, parallel
+from weft.backend_cpu.compiled.kernels.layouts import contiguous, flat, parameter
 from weft.backend_cpu.registry import HALF, MIN_SIZE_FUSED, register_kernel
 
 REAL = "float32 float64"
 MOST_BLOCKS = 32
-
-
-def contiguous(array: Any) -> Any:
-    return in_order(np, array)
-
-
-def parameter(array: Any, size: int, default: float, like: Any) -> Any:
-    """A weight or bias, flat; where there is none, what does nothing."""
-    return np.full(size, default, like.dtype) if array is None else contiguous(array).reshape(-1)
 
 
 @launcher
@@ -144,7 +135,7 @@ def layer_norm_gradient_kernel(generic: Any) -> Any:
         size = math.prod(parts)
         y, result = np.empty(shape, input.dtype), np.empty((2, size), input.dtype)
         rows = contiguous(grad).reshape(-1, size), contiguous(input).reshape(-1, size)
-        statistics = contiguous(mean).reshape(-1), contiguous(inverse).reshape(-1)
+        statistics = flat(mean), flat(inverse)
         layer_norm_backward(*rows, parameter(weight, size, 1, input), *statistics, y.reshape(-1, size), result)
         return y, result[0].reshape(parts), result[1].reshape(parts)
 
@@ -200,14 +191,14 @@ def half_norm_backward(grad, x, weight, means, inverses, y, result):
 
 def bits_of(array: Any) -> Any:
     """An array of halves as compiled loops take it: flat."""
-    return contiguous(array).reshape(-1).view(BITS[array.dtype])
+    return flat(array).view(BITS[array.dtype])
 
 
 def in_single(array: Any, size: int, default: float) -> Any:
     """A weight, a bias or statistics, flat in float32; where there are none, what does nothing."""
     if array is None:
         return np.full(size, default, np.float32)
-    return np.asarray(contiguous(array).reshape(-1), np.float32)
+    return np.asarray(flat(array), np.float32)
 
 
 @register_kernel("nn::layer_norm", dtypes=HALF, min_size=MIN_SIZE_FUSED)
@@ -317,7 +308,7 @@ def rms_norm_gradient_kernel(generic: Any) -> Any:
         y, result = np.empty(shape, input.dtype), np.empty((1, size), input.dtype)
         rows = contiguous(grad).reshape(-1, size), contiguous(input).reshape(-1, size)
         scale = parameter(weight, size, 1, input)
-        rms_norm_backward(*rows, scale, contiguous(inverse).reshape(-1), y.reshape(-1, size), result)
+        rms_norm_backward(*rows, scale, flat(inverse), y.reshape(-1, size), result)
         return y, result.reshape(parts)
 
     return run

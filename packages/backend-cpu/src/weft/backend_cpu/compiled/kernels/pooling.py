@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from weft._tensor.layout import in_order, is_channels_last
+from weft._tensor.layout import is_channels_last
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.kernels.layouts import flat, flat_channels_last, new_images, three
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 Array = np.ndarray[Any, Any]
@@ -46,29 +47,6 @@ def place_of(number, out):
     row = number // out[2]
     plane = row // out[1]
     return plane // out[0], plane % out[0], row % out[1], number % out[2]
-
-
-def three(values: Sizes, missing: int) -> Sizes:
-    """Sizes of three dimensions, with values for the missing ones in front."""
-    return (*(missing,) * (3 - len(values)), *values)
-
-
-def empty(shape: Sizes, element: Any, last: bool) -> Array:
-    """A new array (N, C, *spatial), with the channels innermost in memory if ``last``."""
-    if not last:
-        return np.empty(shape, element)
-    moved = np.empty((shape[0], *shape[2:], shape[1]), element)
-    return moved.transpose(0, len(shape) - 1, *range(1, len(shape) - 1))
-
-
-def in_memory(array: Array) -> Array:
-    """The elements of an array with the channels innermost, in the order of memory."""
-    return array.transpose(0, *range(2, array.ndim), 1).reshape(-1)
-
-
-def flat(array: Array) -> Array:
-    """The elements in C order, copied only if they are not so in memory."""
-    return in_order(np, array).reshape(-1)
 
 
 # Maxima: nan counts as the greatest, and of equal elements the first is taken.
@@ -210,12 +188,12 @@ def max_pool_with_indices(generic: Kernel) -> Kernel:
         if not input.size or prod(input.shape[2:]) >= 1 << 31:
             return generic(input, kernel, stride, padding, dilation, out)
         last = is_channels_last(input)
-        result = empty((*input.shape[:2], *out), input.dtype, last)
-        index = empty(result.shape, np.dtype(np.int64), last)
+        result = new_images((*input.shape[:2], *out), input.dtype, last)
+        index = new_images(result.shape, np.dtype(np.int64), last)
         geometry = three(kernel, 1), three(stride, 1), three(padding, 0), three(dilation, 1)
         spatial = three(input.shape[2:], 1), three(out, 1)
         if last:
-            arrays = in_memory(input), in_memory(result), in_memory(index)
+            arrays = flat_channels_last(input), flat_channels_last(result), flat_channels_last(index)
             maximum_last(*arrays, input.shape[1], *spatial, *geometry)
         else:
             is_whole = dilation[-1] == 1 and (kernel[-1], stride[-1]) in UNROLLED
@@ -274,12 +252,12 @@ def max_pool_gradient(generic: Kernel) -> Kernel:
             return generic(grad, index, shape)  # type: ignore[no-any-return]
         if is_channels_last(index):
             images, channels = shape[:2]
-            result = empty(shape, grad.dtype, True)
+            result = new_images(shape, grad.dtype, True)
             if not is_channels_last(grad):
-                copy = empty(grad.shape, grad.dtype, True)
+                copy = new_images(grad.shape, grad.dtype, True)
                 copy[...] = grad
                 grad = copy
-            parts = [in_memory(each).reshape(images, -1, channels) for each in (grad, index, result)]
+            parts = [flat_channels_last(each).reshape(images, -1, channels) for each in (grad, index, result)]
             spread_last(*parts)
             return result
         result = np.empty(shape, grad.dtype)
@@ -450,13 +428,13 @@ def avg_pool(generic: Kernel) -> Kernel:
 
     def run(input: Array, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, options: Any) -> Array:
         last = is_channels_last(input)
-        result = empty((*input.shape[:2], *out), input.dtype, last)
+        result = new_images((*input.shape[:2], *out), input.dtype, last)
         if not result.size:
             return result
         geometry = geometry_of(input.shape, out, kernel, stride, padding, options)
         spatial, found, window = geometry[:3]
         if last:
-            average_last(in_memory(input), in_memory(result), input.shape[1], *geometry)
+            average_last(flat_channels_last(input), flat_channels_last(result), input.shape[1], *geometry)
         elif found == (1, 1, 1) and spatial == (1, 1, window[2]):
             average_rows(flat(input), flat(result), geometry[-1] or window[2])
         else:
@@ -566,11 +544,11 @@ def avg_pool_gradient(generic: Kernel) -> Kernel:
         if prod(shape) < MIN_SIZE_FUSED or not grad.size:
             return generic(grad, shape, kernel, stride, padding, out, options)
         last = is_channels_last(grad)
-        result = empty(shape, grad.dtype, last)
+        result = new_images(shape, grad.dtype, last)
         geometry = geometry_of(shape, out, kernel, stride, padding, options)
         spatial, found, window = geometry[:3]
         if last:
-            average_last_gradient(in_memory(grad), in_memory(result), shape[1], *geometry)
+            average_last_gradient(flat_channels_last(grad), flat_channels_last(result), shape[1], *geometry)
         elif found == (1, 1, 1) and spatial == (1, 1, window[2]):
             average_rows_gradient(flat(grad), flat(result), geometry[-1] or window[2])
         else:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from weft import bfloat16, dtype, float32, float64
-from weft._tensor.layout import in_order
 from weft.backend_cpu import libraries, threads
 from weft.backend_cpu.compiled.codegen.float16 import BITS, narrow
 from weft.backend_cpu.compiled.codegen.mathematics import function, like, sigmoid, tanh
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.codegen.simd_loop import simd_loop
+from weft.backend_cpu.compiled.kernels.layouts import contiguous
 from weft.backend_cpu.compiled.kernels.packed_gemm import HAS_PAIRS, PAIRS, add_product, in_panels, products_of_columns
 from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
@@ -457,17 +457,17 @@ def arranged(weight: Array, flipped: bool, rows: int, steps: int) -> tuple[Array
         return (weight.reshape(1, *weight.shape), OUTSIDE) if steps == 1 else (in_panels(weight, flipped), IN_PANELS)
     if flipped and (weight.size > MAX_TRANSPOSED or steps < MIN_STEPS):
         return weight.reshape(1, *weight.shape), BY_SUMS
-    matrix = dense(weight.T) if flipped else weight
+    matrix = contiguous(weight.T) if flipped else weight
     return matrix.reshape(1, *matrix.shape), BY_ROWS
 
 
 def arranged_pairs(weight: Array, rows: int, steps: int) -> tuple[Array, int]:
     """The transpose of the weight as `arranged` gives it; of bfloat16 in pairs, where the processor multiplies them."""
     if weight.dtype != BFLOAT:
-        return arranged(dense(weight), True, rows, steps)
+        return arranged(contiguous(weight), True, rows, steps)
     if not HAS_PAIRS or rows == 1 or steps == 1 or weight.shape[1] % 2:
-        return arranged(dense(converted(weight, float32)), True, rows, steps)
-    return in_panels(dense(weight).view(np.float32), True).view(PAIRS), IN_PAIRS
+        return arranged(contiguous(converted(weight, float32)), True, rows, steps)
+    return in_panels(contiguous(weight).view(np.float32), True).view(PAIRS), IN_PAIRS
 
 
 def for_input(weight_ih: Array, gates: Array, way: int, wanted: bool) -> tuple[Array, Array]:
@@ -476,7 +476,7 @@ def for_input(weight_ih: Array, gates: Array, way: int, wanted: bool) -> tuple[A
     That is where it computes products itself. Otherwise both are empty.
     """
     if wanted and way == IN_PANELS and weight_ih.dtype == gates.dtype:
-        return in_panels(dense(weight_ih), False), new(gates.shape[0], weight_ih.shape[1], gates)
+        return in_panels(contiguous(weight_ih), False), new(gates.shape[0], weight_ih.shape[1], gates)
     return np.empty((0, 1, 1), gates.dtype), new(0, 1, gates)
 
 
@@ -560,7 +560,7 @@ def matmul(a: Array, b: Array) -> Array:
     return result
 
 
-def contiguous(array: Array) -> Array:
+def parallel_copy(array: Array) -> Array:
     """A copy in order, by as many threads as it is worth."""
     element = float32 if array.dtype == np.float32 else float64
     copy = libraries.kernel("core::contiguous_copy", element, np.ascontiguousarray) or np.ascontiguousarray
@@ -571,7 +571,7 @@ def contiguous(array: Array) -> Array:
 def product_of_columns(a: Array, b: Array) -> Array:
     """``a.T @ b``: of many rows by way of its transpose, where the library has less to transpose (measured)."""
     if a.shape[1] > b.shape[1] and a.shape[0] >= MIN_ROWS_RATIO * b.shape[1]:
-        return contiguous(matmul(b.T, a).T)
+        return parallel_copy(matmul(b.T, a).T)
     return matmul(a.T, b)
 
 
@@ -581,7 +581,7 @@ def products_for_weights(
     """The gradients of both weights that are asked for: those of large ones of one layer together."""
     pairs = [(by_input, input), (by_hidden, before)]
     if by_input is by_hidden and all(needs) and is_for_panels(*pairs[0]) and is_for_panels(*pairs[1]):
-        return list(products_of_columns(by_input, dense(input), before))
+        return list(products_of_columns(by_input, contiguous(input), before))
     return [product_of_columns(*pair) if wanted else None for pair, wanted in zip(pairs, needs)]
 
 
@@ -627,11 +627,6 @@ def have_one_dtype(arrays: Sequence[Array | None]) -> bool:
     return len(found) == 1 or found == {np.dtype(np.float32), BFLOAT}
 
 
-def dense(array: Array) -> Array:
-    found: Array = in_order(np, array)
-    return found
-
-
 def state_of(grad: Array | None, shape: tuple[int, int], element: Any) -> Array:
     """The gradient of a last state, in memory that may be written to."""
     return np.zeros(shape, element) if grad is None else np.array(grad, order="C")
@@ -639,7 +634,7 @@ def state_of(grad: Array | None, shape: tuple[int, int], element: Any) -> Array:
 
 def grad_of(grad: Array | None, width: int, element: Any) -> Array:
     """The gradient of the outputs, or a row of zeros for all of them."""
-    return np.zeros((1, width), element) if grad is None else dense(grad)
+    return np.zeros((1, width), element) if grad is None else contiguous(grad)
 
 
 def new(rows: int, columns: int, like: Array) -> Array:
@@ -711,8 +706,8 @@ def lstm_layer_gradient(generic: Kernel) -> Kernel:
         by_h, by_c = state_of(h_grad, shape, gates.dtype), state_of(c_grad, shape, gates.dtype)
         by_gates, totals = np.empty_like(gates, order="C"), np.zeros((sizes[0], gates.shape[1]), gates.dtype)
         grad = grad_of(output_grad, shape[1], gates.dtype)
-        gates, cells = dense(gates), dense(cells)
-        weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
+        gates, cells = contiguous(gates), contiguous(cells)
+        weight, way = arranged(contiguous(weight_hh), False, sizes[0], len(sizes))
         panels, by_x = for_input(weight_ih, gates, way, needs[0])
         states = by_h, by_c, by_gates, totals
         lstm_backward(gates, cells, grad, *states, weight, way, panels, by_x, np.array(sizes), reverse)
@@ -748,10 +743,10 @@ def gru_layer(generic: Kernel) -> Kernel:
         if rows * weight_hh.shape[0] < MIN_GATES or not have_one_dtype(arrays):
             return generic(*arrays, sizes, reverse)
         gates = projection(input, weight_ih, bias_ih)
-        bias = np.zeros(gates.shape[1], gates.dtype) if bias_hh is None else dense(bias_hh)
+        bias = np.zeros(gates.shape[1], gates.dtype) if bias_hh is None else contiguous(bias_hh)
         h = np.array(h, order="C")
         output, before, news = (new(rows, h.shape[1], h) for _ in range(3))
-        weight, way = arranged(dense(weight_hh), True, batch, len(sizes))
+        weight, way = arranged(contiguous(weight_hh), True, batch, len(sizes))
         product = matmul(h, weight_hh.T) + bias if way == OUTSIDE else new(batch, gates.shape[1], gates)
         gru_forward(gates, h, product, bias, before, news, output, weight, way, np.array(sizes), reverse)
         return output, h, gates, before, news
@@ -779,8 +774,11 @@ def gru_layer_gradient(generic: Kernel) -> Kernel:
             return generic(*arrays, sizes, reverse, needs)
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), gates.dtype)
         by_hidden, by_input = np.empty_like(gates, order="C"), np.empty_like(gates, order="C")
-        kept, grad = (dense(gates), dense(before), dense(news)), grad_of(output_grad, before.shape[1], gates.dtype)
-        weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
+        kept, grad = (
+            (contiguous(gates), contiguous(before), contiguous(news)),
+            grad_of(output_grad, before.shape[1], gates.dtype),
+        )
+        weight, way = arranged(contiguous(weight_hh), False, sizes[0], len(sizes))
         panels, by_x = for_input(weight_ih, gates, way, needs[0])
         gru_backward(*kept, grad, by_h, by_input, by_hidden, weight, way, panels, by_x, np.array(sizes), reverse)
         if way == OUTSIDE:
@@ -812,7 +810,7 @@ def rnn_layer(generic: Kernel) -> Kernel:
         states = projection(input, weight_ih, both(bias_ih, bias_hh))
         h = np.array(h, order="C")
         output, before = new(rows, h.shape[1], h), new(rows, h.shape[1], h)
-        weight, way = arranged(dense(weight_hh), True, batch, len(sizes))
+        weight, way = arranged(contiguous(weight_hh), True, batch, len(sizes))
         if way == OUTSIDE:
             states += matmul(h, weight_hh.T)
         rnn_forward(states, h, before, output, rectified, weight, way, np.array(sizes), reverse)
@@ -841,8 +839,8 @@ def rnn_layer_gradient(generic: Kernel) -> Kernel:
             return generic(*arrays, sizes, reverse, rectified, needs)
         by_h = state_of(h_grad, (sizes[0], before.shape[1]), states.dtype)
         by_sum, grad = np.empty_like(states, order="C"), grad_of(output_grad, states.shape[1], states.dtype)
-        states = dense(states)
-        weight, way = arranged(dense(weight_hh), False, sizes[0], len(sizes))
+        states = contiguous(states)
+        weight, way = arranged(contiguous(weight_hh), False, sizes[0], len(sizes))
         panels, by_x = for_input(weight_ih, states, way, needs[0])
         rnn_backward(states, grad, by_h, by_sum, rectified, weight, way, panels, by_x, np.array(sizes), reverse)
         if way == OUTSIDE:

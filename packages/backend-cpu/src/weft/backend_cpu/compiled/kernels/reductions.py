@@ -20,11 +20,11 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from weft._tensor.layout import in_order
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_at
 from weft.backend_cpu.compiled.codegen.float16 import BITS, value_at
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like
 from weft.backend_cpu.compiled.codegen.parallel import OPTIONS, launcher, loop, parallel
+from weft.backend_cpu.compiled.kernels.layouts import contiguous, outer_size_inner
 from weft.backend_cpu.compiled.kernels.packed_gemm import BYTES
 from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
@@ -534,10 +534,10 @@ def extremes_along(x: Any, dim: int, keepdim: bool, kind: Any) -> Any:
     if not x.ndim or not x.size:
         return None
     shape = x.shape
-    outer, inner = math.prod(shape[:dim]), math.prod(shape[dim + 1 :])
+    outer, _, inner = outer_size_inner(shape, dim)
     made = (*shape[:dim], 1, *shape[dim + 1 :]) if keepdim else (*shape[:dim], *shape[dim + 1 :])
     values, places = np.empty((outer, inner), x.dtype), np.empty((outer, inner), np.int64)
-    ordered = in_order(np, x)
+    ordered = contiguous(x)
     if inner == 1:
         places_along_rows(kind, ordered.reshape(outer, shape[dim]), values, places)
     else:

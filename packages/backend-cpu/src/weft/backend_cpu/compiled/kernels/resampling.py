@@ -18,7 +18,7 @@ import numpy as np
 
 from weft._tensor.layout import is_channels_last
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.kernels.pooling import flat, in_memory
+from weft.backend_cpu.compiled.kernels.layouts import flat, flat_channels_last
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 Array = np.ndarray[Any, Any]
@@ -295,7 +295,7 @@ def resample(generic: Kernel) -> Kernel:
         last = is_channels_last(input)
         lanes = input.shape[1] if last else 1
         planes = prod(input.shape[:2]) // lanes
-        x = in_memory(input) if last else flat(input)
+        x = flat_channels_last(input) if last else flat(input)
         *depth, rows, columns = (None, *taps) if len(spatial) == 1 else taps
         height, width = (1, *spatial)[-2:]
         each = planes * prod(spatial[:-2])

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from weft._tensor.layout import in_order
 from weft.backend_cpu.compiled.codegen.float16 import BITS, narrow, rows_at_once, widen
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.kernels.layouts import contiguous, flat
 from weft.backend_cpu.registry import HALF, MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
 EXP = 3  # simple operations that an exponential counts as, where work is handed out
@@ -277,7 +277,7 @@ def softmax_kernel(name: str, by_rows: Any, by_columns: Any, by_sides: Any = Non
             if by_sides is not None and inner == 1 and shape[dim] <= MAX_SHORT_ROW and arrays[-1].size >= MIN_SIZE:
                 launch = by_sides
             result = np.empty(shape, arrays[-1].dtype)
-            ordered = [each if each.flags.c_contiguous else in_order(np, each) for each in arrays]
+            ordered = [each if each.flags.c_contiguous else contiguous(each) for each in arrays]
             launch(*[each.reshape(view) for each in ordered], result.reshape(view))
             return result
 
@@ -336,8 +336,8 @@ def half_softmax_kernel(name: str, which: int) -> None:
             if any(each.shape != shape or each.dtype != element for each in arrays):
                 return generic(*args)
             result = np.empty(shape, element)
-            flat = [in_order(np, each).reshape(-1).view(BITS[element]) for each in (*arrays, result)]
-            by_half_rows(which, flat[0], *flat[-2:], shape[dim])
+            bits = [flat(each).view(BITS[element]) for each in (*arrays, result)]
+            by_half_rows(which, bits[0], *bits[-2:], shape[dim])
             return result
 
         return run
