@@ -45,8 +45,9 @@ NAMESPACES = (
     weft.vision.transforms.functional,
 )
 CLASSES = (weft.optim, weft.optim.lr_scheduler, weft.optim.swa_utils, weft.utils.data, weft.distributions)
-# Classes whose methods are looked at as well.
+# Classes whose methods are looked at as well; of Tensor those that are no functions of weft's.
 WITH_METHODS = (
+    weft.Tensor,
     weft.nn.Module,
     weft.nn.Embedding,
     weft.nn.EmbeddingBag,
