@@ -29,6 +29,7 @@ requires_grad : bool
     Whether operations on the result are recorded.
 memory_format : memory_format, optional
     The order of dimensions in memory; default: that of ``input``."""
+NEW_OPTIONS = LIKE_OPTIONS.partition("\nmemory_format")[0].replace("that of ``input``", "this tensor's")
 
 
 def documented(**pieces: str) -> Callable[[T], T]:

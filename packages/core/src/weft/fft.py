@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from weft._docstrings import documented
 from weft._dtypes.dtypes import get_default_dtype
 from weft._interception.torch_function import offer
 from weft._tensor.base import Tensor
@@ -46,6 +47,20 @@ __all__ = [
     "rfftn",
 ]
 
+# What many transforms say of their parameters.
+SIZE = """n : int, optional
+    The size that the dimension is cut or filled up to.
+dim : int"""
+SIZES = """s : sequence of int, optional
+    The sizes that the dimensions are cut or filled up to; -1 leaves one as it is."""
+NORM = """norm : "backward", "ortho" or "forward", optional
+    "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
+    "ortho" by its square root in both.
+
+Raises
+------
+RuntimeError
+    If a size is less than 1, or the dtype is not transformed."""
 PAIR = (-2, -1)
 
 
@@ -156,23 +171,15 @@ def halved_size(input: Any, n: Any, dim: Any) -> Any:
 
 
 @composite(out="exact", autocast="float32")
+@documented(n=SIZE, norm=NORM)
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The transform along one dimension: ``sum_j input[j] exp(-2 pi i j k / n)``.
 
     Parameters
     ----------
     input : Tensor, real or complex
-    n : int, optional
-        The size that the dimension is cut or filled up to.
-    dim : int
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {n}
+    {norm}
 
     Examples
     --------
@@ -183,23 +190,15 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
 
 
 @composite(out="exact", autocast="float32")
+@documented(n=SIZE, norm=NORM)
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `fft`.
 
     Parameters
     ----------
     input : Tensor, real or complex
-    n : int, optional
-        The size that the dimension is cut or filled up to.
-    dim : int
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {n}
+    {norm}
 
     Examples
     --------
@@ -215,23 +214,15 @@ def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 
 @composite(out="exact", autocast="float32")
+@documented(n=SIZE, norm=NORM)
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The first ``n // 2 + 1`` elements of the transform of real numbers; the others are their conjugates.
 
     Parameters
     ----------
     input : Tensor, real
-    n : int, optional
-        The size that the dimension is cut or filled up to.
-    dim : int
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {n}
+    {norm}
 
     Examples
     --------
@@ -242,6 +233,7 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 
 @composite(out="exact", autocast="float32")
+@documented(norm=NORM)
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `rfft`: real numbers.
 
@@ -251,14 +243,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
     n : int, optional
         The size of the result, by default ``2 * (size - 1)``.
     dim : int
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -270,6 +255,7 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 
 @composite(out="exact", autocast="float32")
+@documented(norm=NORM)
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The real transform of a Hermitian signal, of which the first half is given.
 
@@ -279,14 +265,7 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
     n : int, optional
         The size of the result, by default ``2 * (size - 1)``.
     dim : int
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -297,23 +276,15 @@ def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 
 
 @composite(out="exact", autocast="float32")
+@documented(n=SIZE, norm=NORM)
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`.
 
     Parameters
     ----------
     input : Tensor, real
-    n : int, optional
-        The size that the dimension is cut or filled up to.
-    dim : int
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {n}
+    {norm}
 
     Examples
     --------
@@ -324,6 +295,7 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 
 @composite(out="exact", autocast="float32")
+@documented(s=SIZES, norm=NORM)
 def fftn(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
 ) -> Tensor:
@@ -332,18 +304,10 @@ def fftn(
     Parameters
     ----------
     input : Tensor, real or complex
-    s : sequence of int, optional
-        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    {s}
     dim : int or tuple of int, optional
         By default all, or with ``s`` the last ones.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -355,6 +319,7 @@ def fftn(
 
 
 @composite(out="exact", autocast="float32")
+@documented(s=SIZES, norm=NORM)
 def ifftn(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
 ) -> Tensor:
@@ -363,18 +328,10 @@ def ifftn(
     Parameters
     ----------
     input : Tensor, real or complex
-    s : sequence of int, optional
-        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    {s}
     dim : int or tuple of int, optional
         By default all, or with ``s`` the last ones.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -386,6 +343,7 @@ def ifftn(
 
 
 @composite(out="exact", autocast="float32")
+@documented(s=SIZES, norm=NORM)
 def rfftn(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
 ) -> Tensor:
@@ -394,18 +352,10 @@ def rfftn(
     Parameters
     ----------
     input : Tensor, real
-    s : sequence of int, optional
-        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    {s}
     dim : int or tuple of int, optional
         By default all, or with ``s`` the last ones.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -416,6 +366,7 @@ def rfftn(
 
 
 @composite(out="exact", autocast="float32")
+@documented(norm=NORM)
 def irfftn(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
 ) -> Tensor:
@@ -428,14 +379,7 @@ def irfftn(
         The sizes of the result; that of the last dimension is by default ``2 * (size - 1)``.
     dim : int or tuple of int, optional
         By default all, or with ``s`` the last ones.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -447,6 +391,7 @@ def irfftn(
 
 
 @composite(out="exact", autocast="float32")
+@documented(norm=NORM)
 def hfftn(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
 ) -> Tensor:
@@ -459,14 +404,7 @@ def hfftn(
         The sizes of the result; that of the last dimension is by default ``2 * (size - 1)``.
     dim : int or tuple of int, optional
         By default all, or with ``s`` the last ones.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -477,6 +415,7 @@ def hfftn(
 
 
 @composite(out="exact", autocast="float32")
+@documented(s=SIZES, norm=NORM)
 def ihfftn(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None
 ) -> Tensor:
@@ -485,18 +424,10 @@ def ihfftn(
     Parameters
     ----------
     input : Tensor, real
-    s : sequence of int, optional
-        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    {s}
     dim : int or tuple of int, optional
         By default all, or with ``s`` the last ones.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -507,6 +438,7 @@ def ihfftn(
 
 
 @composite(out="exact", autocast="float32")
+@documented(s=SIZES, norm=NORM)
 def fft2(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
 ) -> Tensor:
@@ -515,18 +447,10 @@ def fft2(
     Parameters
     ----------
     input : Tensor, real or complex
-    s : sequence of int, optional
-        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    {s}
     dim : int or tuple of int, optional
         By default the last two.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -538,6 +462,7 @@ def fft2(
 
 
 @composite(out="exact", autocast="float32")
+@documented(s=SIZES, norm=NORM)
 def ifft2(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
 ) -> Tensor:
@@ -546,18 +471,10 @@ def ifft2(
     Parameters
     ----------
     input : Tensor, real or complex
-    s : sequence of int, optional
-        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    {s}
     dim : int or tuple of int, optional
         By default the last two.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -569,6 +486,7 @@ def ifft2(
 
 
 @composite(out="exact", autocast="float32")
+@documented(s=SIZES, norm=NORM)
 def rfft2(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
 ) -> Tensor:
@@ -577,18 +495,10 @@ def rfft2(
     Parameters
     ----------
     input : Tensor, real
-    s : sequence of int, optional
-        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    {s}
     dim : int or tuple of int, optional
         By default the last two.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -599,6 +509,7 @@ def rfft2(
 
 
 @composite(out="exact", autocast="float32")
+@documented(norm=NORM)
 def irfft2(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
 ) -> Tensor:
@@ -611,14 +522,7 @@ def irfft2(
         The sizes of the result; that of the last dimension is by default ``2 * (size - 1)``.
     dim : int or tuple of int, optional
         By default the last two.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -630,6 +534,7 @@ def irfft2(
 
 
 @composite(out="exact", autocast="float32")
+@documented(norm=NORM)
 def hfft2(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
 ) -> Tensor:
@@ -642,14 +547,7 @@ def hfft2(
         The sizes of the result; that of the last dimension is by default ``2 * (size - 1)``.
     dim : int or tuple of int, optional
         By default the last two.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------
@@ -660,6 +558,7 @@ def hfft2(
 
 
 @composite(out="exact", autocast="float32")
+@documented(s=SIZES, norm=NORM)
 def ihfft2(
     input: Tensor, s: Sequence[int] | None = None, dim: int | Sequence[int] | None = PAIR, norm: str | None = None
 ) -> Tensor:
@@ -668,18 +567,10 @@ def ihfft2(
     Parameters
     ----------
     input : Tensor, real
-    s : sequence of int, optional
-        The sizes that the dimensions are cut or filled up to; -1 leaves one as it is.
+    {s}
     dim : int or tuple of int, optional
         By default the last two.
-    norm : "backward", "ortho" or "forward", optional
-        "backward", the default, divides by the number of elements in the inverse direction, "forward" in the other,
-        "ortho" by its square root in both.
-
-    Raises
-    ------
-    RuntimeError
-        If a size is less than 1, or the dtype is not transformed.
+    {norm}
 
     Examples
     --------

@@ -12,7 +12,7 @@ import numpy
 
 from weft import _display_name
 from weft._devices.devices import backend_of, key_of, remember_new_key, resolve_device
-from weft._docstrings import LIKE_OPTIONS, OPTIONS, documented
+from weft._docstrings import LIKE_OPTIONS, NEW_OPTIONS, OPTIONS, documented
 from weft._dtypes.dtypes import (
     ALIASES,
     BY_NUMPY,
@@ -501,6 +501,7 @@ def full_like(
 
 
 @composite("new_empty", leaf="core::new_empty")
+@documented(options=NEW_OPTIONS)
 def _new_empty(
     self: Tensor,
     *size: int | Sequence[int],
@@ -515,13 +516,7 @@ def _new_empty(
     Parameters
     ----------
     *size : int, or one sequence of int
-    dtype : dtype, optional
-        Default: this tensor's.
-    device : device or str, optional
-        Default: this tensor's.
-    requires_grad : bool
-    layout, pin_memory : optional
-        Strided; not pinned.
+    {options}
 
     Examples
     --------
@@ -535,6 +530,7 @@ def _new_empty(
 
 
 @composite("new_zeros", leaf="core::new_zeros")
+@documented(options=NEW_OPTIONS)
 def _new_zeros(
     self: Tensor,
     *size: int | Sequence[int],
@@ -549,13 +545,7 @@ def _new_zeros(
     Parameters
     ----------
     *size : int, or one sequence of int
-    dtype : dtype, optional
-        Default: this tensor's.
-    device : device or str, optional
-        Default: this tensor's.
-    requires_grad : bool
-    layout, pin_memory : optional
-        Strided; not pinned.
+    {options}
 
     Examples
     --------
@@ -568,6 +558,7 @@ def _new_zeros(
 
 
 @composite("new_ones", leaf="core::new_ones")
+@documented(options=NEW_OPTIONS)
 def _new_ones(
     self: Tensor,
     *size: int | Sequence[int],
@@ -582,13 +573,7 @@ def _new_ones(
     Parameters
     ----------
     *size : int, or one sequence of int
-    dtype : dtype, optional
-        Default: this tensor's.
-    device : device or str, optional
-        Default: this tensor's.
-    requires_grad : bool
-    layout, pin_memory : optional
-        Strided; not pinned.
+    {options}
 
     Examples
     --------
@@ -601,6 +586,7 @@ def _new_ones(
 
 
 @composite("new_full", leaf="core::new_full")
+@documented(options=NEW_OPTIONS)
 def _new_full(
     self: Tensor,
     size: int | Sequence[int],
@@ -618,13 +604,7 @@ def _new_full(
     ----------
     size : sequence of int
     fill_value : number
-    dtype : dtype, optional
-        Default: this tensor's.
-    device : device or str, optional
-        Default: this tensor's.
-    requires_grad : bool
-    layout, pin_memory : optional
-        Strided; not pinned.
+    {options}
 
     Examples
     --------
@@ -638,6 +618,7 @@ def _new_full(
 
 
 @composite("new_empty_strided", leaf="core::new_empty_strided")
+@documented(options=NEW_OPTIONS)
 def _new_empty_strided(
     self: Tensor,
     size: int | Sequence[int],
@@ -653,13 +634,7 @@ def _new_empty_strided(
     Parameters
     ----------
     size, stride : sequence of int
-    dtype : dtype, optional
-        Default: this tensor's.
-    device : device or str, optional
-        Default: this tensor's.
-    requires_grad : bool
-    layout, pin_memory : optional
-        Strided; not pinned.
+    {options}
 
     Examples
     --------
@@ -674,6 +649,7 @@ def _new_empty_strided(
 
 
 @composite("new_tensor")
+@documented(options=NEW_OPTIONS)
 def _new_tensor(
     self: Tensor,
     data: Any,
@@ -689,13 +665,7 @@ def _new_tensor(
     Parameters
     ----------
     data : number, nested sequence, array or Tensor
-    dtype : dtype, optional
-        Default: this tensor's.
-    device : device or str, optional
-        Default: this tensor's.
-    requires_grad : bool
-    layout, pin_memory : optional
-        Strided; not pinned.
+    {options}
 
     Examples
     --------

@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from weft._devices.devices import resolve_device
+from weft._docstrings import documented
 from weft._dtypes.dtypes import dtype as dtype_class
 from weft._dtypes.dtypes import get_default_dtype
 from weft._dtypes.float8 import refuse_float8
@@ -23,6 +24,21 @@ from weft.ops.creation import finished, from_host
 from weft.types import Device, DType, Layout
 
 BLACKMAN = (0.42, 0.5, 0.08)
+# What all windows say of their parameters.
+LENGTH = """window_length : int
+periodic : bool
+    The window is one period of a periodic function, for spectra. False: it is symmetric, for filters."""
+WINDOW_OPTIONS = """dtype : dtype, default `get_default_dtype`
+    Floating.
+layout : layout, optional
+    ``weft.strided``: windows have no other.
+device : device or str, optional
+pin_memory, requires_grad : bool
+
+Raises
+------
+RuntimeError
+    For a negative length, or a dtype that is not floating."""
 
 
 def positions(count: int, periodic: bool) -> Any:
@@ -84,6 +100,7 @@ def window(name: str, count: Any, shape: Any, periodic: bool, options: dict[str,
 
 
 @composite()
+@documented(length=LENGTH, options=WINDOW_OPTIONS)
 def hann_window(
     window_length: int,
     periodic: bool = True,
@@ -98,20 +115,8 @@ def hann_window(
 
     Parameters
     ----------
-    window_length : int
-    periodic : bool
-        The window is one period of a periodic function, for spectra. False: it is symmetric, for filters.
-    dtype : dtype, default `get_default_dtype`
-        Floating.
-    layout : layout, optional
-        ``weft.strided``: windows have no other.
-    device : device or str, optional
-    pin_memory, requires_grad : bool
-
-    Raises
-    ------
-    RuntimeError
-        For a negative length, or a dtype that is not floating.
+    {length}
+    {options}
 
     Examples
     --------
@@ -123,6 +128,7 @@ def hann_window(
 
 
 @composite()
+@documented(length=LENGTH, options=WINDOW_OPTIONS)
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -139,21 +145,9 @@ def hamming_window(
 
     Parameters
     ----------
-    window_length : int
-    periodic : bool
-        The window is one period of a periodic function, for spectra. False: it is symmetric, for filters.
+    {length}
     alpha, beta : float
-    dtype : dtype, default `get_default_dtype`
-        Floating.
-    layout : layout, optional
-        ``weft.strided``: windows have no other.
-    device : device or str, optional
-    pin_memory, requires_grad : bool
-
-    Raises
-    ------
-    RuntimeError
-        For a negative length, or a dtype that is not floating.
+    {options}
 
     Examples
     --------
@@ -165,6 +159,7 @@ def hamming_window(
 
 
 @composite()
+@documented(length=LENGTH, options=WINDOW_OPTIONS)
 def blackman_window(
     window_length: int,
     periodic: bool = True,
@@ -179,20 +174,8 @@ def blackman_window(
 
     Parameters
     ----------
-    window_length : int
-    periodic : bool
-        The window is one period of a periodic function, for spectra. False: it is symmetric, for filters.
-    dtype : dtype, default `get_default_dtype`
-        Floating.
-    layout : layout, optional
-        ``weft.strided``: windows have no other.
-    device : device or str, optional
-    pin_memory, requires_grad : bool
-
-    Raises
-    ------
-    RuntimeError
-        For a negative length, or a dtype that is not floating.
+    {length}
+    {options}
 
     Examples
     --------
@@ -204,6 +187,7 @@ def blackman_window(
 
 
 @composite()
+@documented(length=LENGTH, options=WINDOW_OPTIONS)
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
@@ -218,20 +202,8 @@ def bartlett_window(
 
     Parameters
     ----------
-    window_length : int
-    periodic : bool
-        The window is one period of a periodic function, for spectra. False: it is symmetric, for filters.
-    dtype : dtype, default `get_default_dtype`
-        Floating.
-    layout : layout, optional
-        ``weft.strided``: windows have no other.
-    device : device or str, optional
-    pin_memory, requires_grad : bool
-
-    Raises
-    ------
-    RuntimeError
-        For a negative length, or a dtype that is not floating.
+    {length}
+    {options}
 
     Examples
     --------
@@ -243,6 +215,7 @@ def bartlett_window(
 
 
 @composite()
+@documented(length=LENGTH, options=WINDOW_OPTIONS)
 def kaiser_window(
     window_length: int,
     periodic: bool = True,
@@ -258,22 +231,10 @@ def kaiser_window(
 
     Parameters
     ----------
-    window_length : int
-    periodic : bool
-        The window is one period of a periodic function, for spectra. False: it is symmetric, for filters.
+    {length}
     beta : float
         How narrow it is.
-    dtype : dtype, default `get_default_dtype`
-        Floating.
-    layout : layout, optional
-        ``weft.strided``: windows have no other.
-    device : device or str, optional
-    pin_memory, requires_grad : bool
-
-    Raises
-    ------
-    RuntimeError
-        For a negative length, or a dtype that is not floating.
+    {options}
 
     Examples
     --------
