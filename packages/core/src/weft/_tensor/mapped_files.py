@@ -49,12 +49,12 @@ def from_file(
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile() as file:
-    ...     _ = file.write(bytes([1, 2, 3]))
-    ...     file.flush()
-    ...     weft.from_file(file.name, size=2, dtype=weft.uint8)
-    tensor([1, 2], dtype=weft.uint8)
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "bytes")
+    ...     _ = file.write_bytes(bytes([1, 2, 3]))
+    ...     weft.from_file(file, size=2, dtype=weft.uint8).tolist()
+    [1, 2]
     """
     from weft._devices.devices import cpu, resolve_device
 

@@ -513,7 +513,7 @@ def convolution(count: int) -> tuple[Any, Any]:
     def _(grad):
         return grad.sum((0, *range(2, count + 2)))
 
-    def cropped(result, shape):
+    def cropped(result: Tensor, shape: Sizes) -> Tensor:
         """The places of the output that there were: a transposed convolution's may be fewer than would fit."""
         for dim in range(2, count + 2):
             result = result if result.shape[dim] == shape[dim] else result.narrow(dim, 0, shape[dim])
@@ -579,7 +579,7 @@ def as_examples(result: Any, dim: int, count: int) -> Any:
 def bilinear_op(name: str, tensors: str, kernel: Any) -> Any:
     """An op of two tensors that only other ops call, with checked arguments."""
 
-    def function(*args):
+    def function(*args: Any) -> Tensor:
         return declared.op(*args)
 
     function.__name__ = function.__qualname__ = name

@@ -444,7 +444,7 @@ def layer_norm_op(
 
 
 @layer_norm_op.kernel
-def layer_norm_array(xp, input, weight, bias, count, eps):
+def layer_norm_array(xp: Any, input: Any, weight: Any, bias: Any, count: int, eps: float) -> Any:
     shape = input.shape
     split = len(shape) - count
     rows, size = math.prod(shape[:split]), math.prod(shape[split:])

@@ -6,6 +6,7 @@ PyTorch convolves integers in their own dtype, where sums of 8-bit ones go aroun
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from weft import Tensor, float32, int8, int32, uint8
@@ -51,7 +52,17 @@ def integer_convolution(count: int) -> Any:
     """The op ``_int_conv<count>d``."""
     name = f"_int_conv{count}d"
 
-    def function(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1, *, scale=None):
+    def function(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] | str = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        *,
+        scale: Tensor | None = None,
+    ) -> Tensor:
         check_dtypes(name, input, weight, bias, scale)
         batched = is_batched(name, count, input, weight)
         if not batched:
