@@ -1,6 +1,7 @@
 """What the sources promise of their structure: who imports whom, and where."""
 
 import ast
+import re
 from pathlib import Path
 
 PACKAGES = Path(__file__).resolve().parent.parent / "packages"
@@ -84,3 +85,18 @@ def test_the_top_of_core_is_a_table_of_contents():
     }
     own = {"array_api", "backend.py", "plugins.py", "ops", "py.typed"}
     assert len(private | own) <= OWN_ENTRIES, sorted(private | own)
+
+
+# What a call of `Op.run_kernel` would slow by a twentieth: they have its lines.
+RUN_KERNELS_THEMSELVES = {"binary_operator", "unary_operator", "inplace_operator", "joining"}
+ASK_FOR_KERNELS = {"run_kernel", "kernel", "writing_kernel", "with_whole_number"}  # to run them so, or to look at them
+
+
+def test_kernels_are_run_in_one_place():
+    found = set()
+    for file in [*(CORE / "weft" / "_engine").glob("*.py"), CORE / "weft" / "_tensor" / "conjugation.py"]:
+        for top in ast.parse(file.read_text(encoding="utf-8")).body:
+            functions = top.body if isinstance(top, ast.ClassDef) else [top]
+            named = {each.name: ast.unparse(each) for each in functions if isinstance(each, ast.FunctionDef)}
+            found |= {name for name, text in named.items() if re.search(r"\bkernels\[|\.kernel\(\w", text)}
+    assert found - ASK_FOR_KERNELS == RUN_KERNELS_THEMSELVES

@@ -184,6 +184,33 @@ class Op:
             self.kernels[index] = kernel
         return kernel
 
+    def run_kernel(self, key: DispatchKey, arrays: list[Any], args: tuple[Any, ...], is_valid: Any = None) -> Any:
+        """Run the kernel for a dispatch key on arrays, which stand for the tensors in ``args``.
+
+        Parameters
+        ----------
+        is_valid : callable, optional
+            Says of the arrays of a call that failed whether it was right. If not, the result is None, so that the
+            declared function explains; else, and without it, `Declaration.recover` does.
+        """
+        kernel = self.kernels[key.index]
+        if kernel is None:
+            kernel = self.kernel(key)
+        if isinstance(kernel, KernelBySize):
+            first = arrays[0]
+            if isinstance(first, list):
+                first = first[0]
+            elif type(first) is float:  # the number of a reflected operator
+                first = arrays[1]
+            if type(first) is key.array_type:
+                kernel = kernel.choose(first)
+        try:
+            return call(kernel, arrays)
+        except Exception as error:
+            if is_valid is not None and not is_collision(error) and not is_valid(arrays):
+                return None
+            return self.declaration.recover(error, kernel, arrays, args)
+
     def plan(self, mask: int) -> BackwardPlan:
         """How to differentiate when the arguments whose bits are set require grad."""
         plan = self.plans.get(mask)
@@ -236,15 +263,7 @@ class Op:
                 arrays[position] = group
         if key is None:
             return self.declaration.dispatch(args)
-        kernel = self.kernels[key.index]
-        if kernel is None:
-            kernel = self.kernel(key)
-        if isinstance(kernel, KernelBySize) and type(arrays[0]) is key.array_type:
-            kernel = kernel.choose(arrays[0])
-        try:
-            result = call(kernel, arrays)
-        except Exception as error:
-            result = self.declaration.recover(error, kernel, arrays, args)
+        result = self.run_kernel(key, arrays, args)
         if isinstance(result, (tuple, list)):
             outputs = [wrap(array, key) for array in result]
             if mask and local.grad_enabled:
@@ -841,19 +860,11 @@ MOST: Final = 2.0**64
 def binary_with_scalar(op: Op, tensor: TensorBase, number: Any, reflected: bool) -> Any:
     """A floating-point tensor with a Python number: it has the tensor's dtype, so that nothing is to be promoted."""
     key = tensor._key
-    kernel = op.kernel(key)
-    if isinstance(kernel, KernelBySize):
-        kernel = kernel.choose(tensor._array)
     args = (number, tensor) if reflected else (tensor, number)
     value = float(number)
     if (value >= MOST or value <= LEAST) and type(number) is int:  # most likely an error
         return op.declaration.dispatch(args)
-    arrays = (value, tensor._array) if reflected else (tensor._array, value)
-    run = state.run_two
-    try:
-        array = run(kernel, arrays[0], arrays[1])
-    except Exception as error:
-        array = op.declaration.recover(error, kernel, arrays, args)
+    array = op.run_kernel(key, [value, tensor._array] if reflected else [tensor._array, value], args)
     if type(array) is not key.array_type:
         array = key.asarray(array)
     out = make(array, op.result_keys[key.index])
@@ -868,15 +879,11 @@ WHOLE: Final = 1  # the category of the dtypes of integers
 def with_whole_number(op: Op, tensor: TensorBase, number: int) -> Any:
     """Integers with one that their dtype holds; None for another, which is to be looked at closely."""
     key = tensor._key
-    kernel = op.kernel(key)
+    op.kernel(key)  # which finds out what key its result has
     result = op.result_keys[key.index]
     if not key.lowest <= number <= key.highest or result is None or result.is_differentiable:
         return None
-    run = state.run_two
-    try:
-        array = run(kernel, tensor._array, number)
-    except Exception as error:
-        array = op.declaration.recover(error, kernel, (tensor._array, number), (tensor, number))
+    array = op.run_kernel(key, [tensor._array, number], (tensor, number))
     if type(array) is not key.array_type:
         array = key.asarray(array)
     return make(array, result)

@@ -15,8 +15,8 @@ from typing import Any, Final, Optional
 import numpy
 
 from weft._engine.arrays import FEW, Joining
-from weft._engine.dispatch import Op, call, make, record, record_many, wrap
-from weft._engine.dispatch_keys import LARGEST, DispatchKey, KernelBySize, fitting_number
+from weft._engine.dispatch import Op, make, record, record_many, wrap
+from weft._engine.dispatch_keys import LARGEST, DispatchKey, fitting_number
 from weft._engine.tensor import TensorBase, blank, is_collision, local, state
 
 INT64: Final[Any] = numpy.dtype(numpy.int64)
@@ -24,15 +24,7 @@ INT64: Final[Any] = numpy.dtype(numpy.int64)
 
 def run(op: Op, key: DispatchKey, tensors: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
     """Run an op of one result on arrays of one dispatch key, and record it for the tensors in the mask."""
-    kernel = op.kernels[key.index]
-    if kernel is None:
-        kernel = op.kernel(key)
-    if isinstance(kernel, KernelBySize) and type(arrays[0]) is key.array_type:
-        kernel = kernel.choose(arrays[0])
-    try:
-        array = call(kernel, arrays)
-    except Exception as error:
-        array = op.declaration.recover(error, kernel, arrays, tensors)
+    array = op.run_kernel(key, arrays, tensors)
     if type(array) is not key.array_type:
         array = key.asarray(array)
     result = op.result_keys[key.index]
@@ -48,18 +40,9 @@ def attempt(op: Op, key: DispatchKey, args: tuple[Any, ...], arrays: list[Any], 
     Where the kernel fails, ``is_valid`` says of the arrays whether the call was right; if not, the result is None, so
     that the declared function explains.
     """
-    kernel = op.kernels[key.index]
-    if kernel is None:
-        kernel = op.kernel(key)
-    if isinstance(kernel, KernelBySize):
-        first = arrays[0]
-        kernel = kernel.choose(first[0] if isinstance(first, list) else first)
-    try:
-        array = call(kernel, arrays)
-    except Exception as error:
-        if is_valid is not None and not is_collision(error) and not is_valid(arrays):
-            return None
-        array = op.declaration.recover(error, kernel, arrays, args)
+    array = op.run_kernel(key, arrays, args, is_valid)
+    if array is None:
+        return None
     out = wrap(array, key)
     if mask and not (state.unrecorded and not local.grad_enabled):
         record(op, out, args, mask)
@@ -69,18 +52,7 @@ def attempt(op: Op, key: DispatchKey, args: tuple[Any, ...], arrays: list[Any], 
 def two(op: Op, key: DispatchKey, args: tuple[Any, ...], pair: Any) -> Any:
     """Run an op of two results on its first argument, a tensor of this key."""
     tensor: TensorBase = args[0]
-    array = tensor._array
-    kernel = op.kernels[key.index]
-    if kernel is None:
-        kernel = op.kernel(key)
-    if isinstance(kernel, KernelBySize):
-        kernel = kernel.choose(array)
-    arrays: list[Any] = [array, *args[1:]]
-    try:
-        found = call(kernel, arrays)
-    except Exception as error:
-        found = op.declaration.recover(error, kernel, arrays, args)
-    first, second = found
+    first, second = op.run_kernel(key, [tensor._array, *args[1:]], args)
     outputs: list[Any] = [wrap(first, key), wrap(second, key)]
     if tensor._requires_grad and not (state.unrecorded and not local.grad_enabled):
         record_many(op, outputs, args, 1)
@@ -89,15 +61,7 @@ def two(op: Op, key: DispatchKey, args: tuple[Any, ...], pair: Any) -> Any:
 
 def first(op: Op, key: DispatchKey, args: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
     """Run an op of several results, the first of which is wanted, the others for its gradient."""
-    kernel = op.kernels[key.index]
-    if kernel is None:
-        kernel = op.kernel(key)
-    if isinstance(kernel, KernelBySize):
-        kernel = kernel.choose(arrays[0])
-    try:
-        found = call(kernel, arrays)
-    except Exception as error:
-        found = op.declaration.recover(error, kernel, arrays, args)
+    found = op.run_kernel(key, arrays, args)
     if not mask or (state.unrecorded and not local.grad_enabled):
         return wrap(found[0], key)
     outputs: list[Any] = []

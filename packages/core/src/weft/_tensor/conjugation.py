@@ -80,11 +80,7 @@ def run_view(declaration: Any, args: tuple[Any, ...]) -> Any:
     source = args[place]
     plain = key_of(source._key.dtype, source._key.device)
     arrays = [*args[:place], source._array.memory, *args[place + 1 :]]
-    kernel = op.kernel(plain)
-    try:
-        found = run_quietly(kernel, *arrays)
-    except Exception as error:
-        found = declaration.recover(error, kernel, arrays, args)
+    found = op.run_kernel(plain, arrays, args)
     bits = part_bits(op.name, source._array.bits)
     several = isinstance(found, (list, tuple))
     outputs = [view_with(each, bits, plain) for each in (found if several else (found,))]
