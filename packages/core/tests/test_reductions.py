@@ -138,3 +138,11 @@ def test_prod_takes_one_dimension_at_a_time(dim):
             call(weft.ones(2, 2), dim)
         with pytest.raises(TypeError, match="one dimension at a time"):
             call(weft.ones(2, 2), dim=dim)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "nansum", "nanmean", "prod"])
+def test_reductions_take_pythons_number_types_for_dtypes(name):
+    x = weft.tensor([1.0, 2.0])
+    assert getattr(weft, name)(x, dtype=float).dtype is weft.float64
+    out = weft.zeros((), dtype=weft.float64)
+    assert getattr(weft, name)(x, dtype=float, out=out) is out

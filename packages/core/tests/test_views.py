@@ -279,3 +279,9 @@ def test_strides_of_single_elements_do_not_keep_a_tensor_from_being_seen_as_comp
     x = weft.arange(2.0).reshape(2, 1).rot90()
     assert x.shape == (1, 2)
     assert weft.view_as_complex(x).tolist() == [1j]
+
+
+def test_view_takes_pythons_number_types_for_dtypes():
+    x = weft.zeros(2)
+    assert x.view(int).dtype is x.view(dtype=int).dtype is weft.int64
+    assert x.view(int).tolist() == [0]

@@ -1512,7 +1512,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType
 def randint(*args: _int | Sequence[_int], low: _int | None = None, high: _int | None = None, size: Sequence[_int] | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
     """A tensor of whole numbers from `low` up to, but not with, `high`."""
 
-def randint_like(input: Tensor, *args: _int | Tensor, low: _int | None = None, high: _int | Tensor | None = None, generator: Generator | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
+def randint_like(input: Tensor, *args: _int | Tensor, low: _int | Tensor | None = None, high: _int | Tensor | None = None, generator: Generator | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
     """Whole numbers from `low` up to, but not with, `high`, of another tensor's shape, dtype and device."""
 
 def randn(*size: _int | Sequence[_int], generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     Methods = TensorMethods
 
-__all__ = ["Tensor", "as_subclass", "wrap"]
+__all__ = ["Tensor", "add_members", "as_subclass", "wrap"]
 
 Subclass = TypeVar("Subclass", bound="Tensor")
 
@@ -473,3 +473,9 @@ def fresh_extra(tensor: Any) -> Extra:
 from weft._engine.tensor import state  # noqa: E402  (the engine makes Tensors from here on)
 
 state.tensor_class = Tensor
+
+
+def add_members(**members: Any) -> None:
+    """Put methods and properties on Tensor; the stub of its methods is made from what is there."""
+    for name, member in members.items():
+        setattr(Tensor, name, member)

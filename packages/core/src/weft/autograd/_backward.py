@@ -12,7 +12,7 @@ from weft._engine.graph import BackwardPass, backward_from, find_needed
 from weft._engine.tensor import Node, TensorBase, state
 from weft._interception import profiling
 from weft._settings import warn_once
-from weft._tensor.base import Tensor
+from weft._tensor.base import add_members
 from weft._tensor.conjugation import bits_of
 from weft._tensor.size import Size
 from weft.autograd._nodes import GradientEdge, key_of_output
@@ -187,14 +187,16 @@ def as_sequence(name: str, argument: str, value: Any) -> list[Any]:
     """The tensors or edges of the graph that were given; an edge at a leaf is the leaf."""
     one = isinstance(value, TensorBase | GradientEdge) or not isinstance(value, Iterable)
     values = [value] if one else list(value)
-    found = []
+    found: list[Any] = []
     for number, each in enumerate(values):
         if not isinstance(each, TensorBase | GradientEdge):
             raise TypeError(
                 f"{name}: argument '{argument}' must hold Tensors; element {number} is {type(each).__name__}"
             )
-        at_leaf = isinstance(each, GradientEdge) and not isinstance(each.node, Node)
-        found.append(each.node.variable if at_leaf else each)
+        if isinstance(each, GradientEdge) and not isinstance(each.node, Node):
+            found.append(each.node.variable)
+        else:
+            found.append(each)
     return found
 
 
@@ -381,4 +383,4 @@ def tensor_backward(
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-Tensor.backward = tensor_backward  # type: ignore[attr-defined]
+add_members(backward=tensor_backward)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from weft._dtypes.dtypes import get_default_dtype
 from weft._engine.dispatch import OpNode, PairNode, SavedOutput, current_node, edge_of, extra_of, freed
 from weft._engine.tensor import Node
-from weft._tensor.base import Tensor
+from weft._tensor.base import add_members
 from weft._tensor.size import Size
 from weft.autograd.hooks import add, hooks_of, output_index, spread, watch_of
 from weft.utils.hooks import RemovableHandle
@@ -206,9 +206,11 @@ def volatile(self: Any) -> bool:
     return False
 
 
-Tensor.grad_fn = property(grad_fn)  # type: ignore[assignment]
-Tensor._grad_fn = property(grad_fn, None, refuse_deletion)  # type: ignore[attr-defined]
-Tensor.volatile = property(volatile)  # type: ignore[attr-defined]
+add_members(
+    grad_fn=property(grad_fn),
+    _grad_fn=property(grad_fn, None, refuse_deletion),
+    volatile=property(volatile),
+)
 
 
 class Metadata(NamedTuple):
@@ -338,12 +340,16 @@ def node_register_prehook(self: Node, hook: Callable[..., Any]) -> RemovableHand
     return add(watch_of(self).pre, hook)
 
 
-Node.name = lambda self: self.label()  # type: ignore[attr-defined]
-Node.next_functions = property(next_functions)  # type: ignore[attr-defined]
-Node.register_hook = node_register_hook  # type: ignore[attr-defined]
-Node.register_prehook = node_register_prehook  # type: ignore[attr-defined]
-Node.metadata = property(lambda self: watch_of(self).metadata)  # type: ignore[attr-defined]
-Node.__repr__ = lambda self: f"<{self.label()} object at {id(self):#x}>"  # type: ignore[method-assign]
-Node.__call__ = call_node  # type: ignore[attr-defined]
-Node._input_metadata = property(input_metadata)  # type: ignore[attr-defined]
-Node._sequence_nr = lambda self: self._sequence  # type: ignore[attr-defined]
+MEMBERS: dict[str, Any] = {
+    "name": lambda self: self.label(),
+    "next_functions": property(next_functions),
+    "register_hook": node_register_hook,
+    "register_prehook": node_register_prehook,
+    "metadata": property(lambda self: watch_of(self).metadata),
+    "__repr__": lambda self: f"<{self.label()} object at {id(self):#x}>",
+    "__call__": call_node,
+    "_input_metadata": property(input_metadata),
+    "_sequence_nr": lambda self: self._sequence,
+}
+for _name, _member in MEMBERS.items():
+    setattr(Node, _name, _member)

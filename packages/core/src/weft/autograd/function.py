@@ -78,6 +78,8 @@ class FunctionNode(Node, FunctionCtx):
     """The node of a custom function, and its ctx."""
 
     _function: Any = None
+    _outputs: Any  # the shape and key of each output, None for those that are no tensors
+    _tensor_arguments: Any  # the key of each argument, None for those that are no tensors
     _to_save: tuple[Any, ...] = ()
     _for_forward: tuple[Any, ...] = ()
     _dirty_tensors: tuple[Any, ...] = ()
@@ -160,7 +162,8 @@ class FunctionNode(Node, FunctionCtx):
         if isinstance(value, SavedOutput):
             return unpack_output(self, value)
         if not isinstance(value, tuple) or len(value) != 2:  # packed by hooks
-            return value.restore(self)
+            packed: Any = value
+            return packed.restore(self)
         tensor, version = value
         found = tensor._version_counter.value
         if found % DETACHED != version % DETACHED or (found != version and local.grad_enabled):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft._engine.tensor import intercept, local, set_grad
-from weft._tensor.base import Tensor
+from weft._tensor.base import Tensor, add_members
 
 
 class _Mode:
@@ -261,7 +261,7 @@ def is_inference(input: Any) -> bool:
     return counter is not None and counter.inference
 
 
-Tensor.is_inference = is_inference  # type: ignore[attr-defined]
+add_members(is_inference=is_inference)
 
 
 def is_grad_enabled() -> bool:

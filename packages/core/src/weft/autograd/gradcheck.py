@@ -16,6 +16,7 @@ import numpy
 
 from weft._dtypes.dtypes import float64
 from weft._engine.tensor import TensorBase
+from weft._tensor.base import Tensor
 from weft.autograd._backward import grad
 from weft.autograd.grad_mode import enable_grad, no_grad
 
@@ -334,7 +335,7 @@ def pushed(func: Any, args: Any, position: int, tangent: Any, others: Any = None
     from weft.autograd import forward_ad
 
     with forward_ad.dual_level():
-        given = [each.detach() if isinstance(each, TensorBase) and each._requires_grad else each for each in args]
+        given = [each.detach() if isinstance(each, Tensor) and each._requires_grad else each for each in args]
         for place, each in {position: tangent, **(others or {})}.items():
             if each is not None:
                 given[place] = forward_ad.make_dual(given[place], each)
@@ -460,14 +461,14 @@ def check_constant(func: Any, args: Any, watched: Any, eps: float, atol: float) 
     with no_grad():
         results = func(*args)
     # Copies, since a result may be a view of an input.
-    befores = [each.numpy(force=True).copy() if isinstance(each, TensorBase) else None for each in as_tuple(results)]
+    befores = [each.numpy(force=True).copy() if isinstance(each, Tensor) else None for each in as_tuple(results)]
     for position in watched:
         values = args[position].detach().numpy()
         original = values.copy()
         values[...] = original + eps
         with no_grad():
             moved = as_tuple(func(*args))
-            afters = [each.numpy(force=True).copy() if isinstance(each, TensorBase) else None for each in moved]
+            afters = [each.numpy(force=True).copy() if isinstance(each, Tensor) else None for each in moved]
         values[...] = original
         for before, after in zip(befores, afters):
             if before is not None and before.dtype.kind in "fc":
@@ -534,7 +535,7 @@ def get_analytical_jacobian(
 
 def as_tensor(array: Any) -> Any:
     """A Jacobian as a tensor."""
-    from weft.ops.creation import tensor
+    from weft._tensor.interop import tensor
 
     return tensor(array.tolist(), dtype=float64)
 

@@ -142,7 +142,7 @@ class Packed(NamedTuple):
     value: Any
     unpack: Callable[[Any], Any]
     edge: Any  # the node that made it, or the leaf; None for what does not require grad
-    index: int  # which output of that node; of the saving node itself where ``is_output``
+    output: int  # which output of that node; of the saving node itself where ``is_output``
     is_output: bool = False
 
     def restore(self, node: Any) -> Any:
@@ -164,7 +164,7 @@ class Packed(NamedTuple):
         found = make(tensor._array, tensor._key)
         if edge is not None and found._key.is_differentiable:
             found._requires_grad, found._node = True, edge
-            set_output_index(found, self.index)
+            set_output_index(found, self.output)
         return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from weft._engine.dispatch import PlannedNode, extra_of
 from weft._engine.tensor import DETACHED, Node, TensorBase, Version, local
 from weft._interception import profiling
-from weft._tensor.base import Tensor, fresh_extra
+from weft._tensor.base import add_members, fresh_extra
 from weft.utils.hooks import HookDict, RemovableHandle
 
 
@@ -340,9 +340,11 @@ def detach_(self: Any) -> Any:
     return self
 
 
-Tensor.detach_ = detach_  # type: ignore[attr-defined]
-Tensor.register_hook = register_hook  # type: ignore[attr-defined]
-Tensor.register_post_accumulate_grad_hook = register_post_accumulate_grad_hook  # type: ignore[attr-defined]
+add_members(
+    detach_=detach_,
+    register_hook=register_hook,
+    register_post_accumulate_grad_hook=register_post_accumulate_grad_hook,
+)
 
 
 class Engine:
@@ -364,8 +366,10 @@ class Engine:
         backward_pass.callbacks.append(callback)
 
 
-Tensor._execution_engine = Engine()  # type: ignore[attr-defined]
-Tensor._backward_hooks = property(backward_hooks, set_backward_hooks, refuse_to_delete_hooks)  # type: ignore[attr-defined]
-Tensor.retain_grad = retain_grad  # type: ignore[attr-defined]
-Tensor.retains_grad = property(retains_grad)  # type: ignore[attr-defined]
-Tensor.output_nr = property(output_number)  # type: ignore[attr-defined]
+add_members(
+    _execution_engine=Engine(),
+    _backward_hooks=property(backward_hooks, set_backward_hooks, refuse_to_delete_hooks),
+    retain_grad=retain_grad,
+    retains_grad=property(retains_grad),
+    output_nr=property(output_number),
+)

@@ -42,6 +42,7 @@ from weft._dtypes.dtypes import (
     check_bits,
     default_listeners,
     dtype,
+    element_type,
     float32,
     get_default_dtype,
     result_dtype,
@@ -124,7 +125,7 @@ class Declaration:
         self.takes_float8 = is_view or FLOAT8 in self.dtypes
         self.promotes = promotes
         self.compute_dtype = compute_dtype
-        self.error_type = NotImplementedError
+        self.error_type: type[Exception] = NotImplementedError
         self.error_hint = "Convert with .to(dtype)"
         self.exact_out = False
         self.complete = False  # no operand may be None
@@ -421,7 +422,7 @@ class Declaration:
                 common = computed  # at once: those integers may not have the number of a tensor without dimensions
         for position in positions:
             arg = converted[position]
-            if isinstance(arg, TensorBase):
+            if isinstance(arg, Tensor):
                 if arg._key.dtype is common:
                     continue
                 way = self.scalars.get(self.arguments[position])
@@ -467,7 +468,7 @@ class Declaration:
                 f"{names}. Move them with .to(device)"
             )
         target = main.pop()
-        return tuple(arg.to(target) if isinstance(arg, TensorBase) else arg for arg in args)
+        return tuple(arg.to(target) if isinstance(arg, Tensor) else arg for arg in args)
 
     def recover(self, error: Exception, kernel: Any, arrays: Sequence[Any], args: tuple[Any, ...]) -> Any:
         """What to do about a kernel's exception: run it elsewhere, or say what was wrong in our words."""
@@ -913,7 +914,7 @@ def check_reflected(value: Any) -> None:
 def of_numbers(declaration: Declaration, input: Any, other: Any) -> Any:
     """A call whose first operand is no tensor; if neither is, the first number becomes one."""
     if not isinstance(other, TensorBase) and isinstance(input, (int, float, complex)):
-        from weft.ops.creation import tensor
+        from weft._tensor.interop import tensor
 
         input = tensor(input)
     return declaration.dispatch((input, other))
@@ -1134,7 +1135,7 @@ def with_out(
                 reraise(source.__name__, source, error, args, kwargs)
         if not isinstance(out, (TensorBase, tuple, list)) and awakened(out):
             return function(*args, out=out, **kwargs)
-        dtype = kwargs.get("dtype")
+        dtype = element_type(short, kwargs.get("dtype"))
         if rule == "dtype" and isinstance(out, TensorBase) and dtype is None:
             kwargs["dtype"] = out._key.dtype
         elif dtype is not None and isinstance(out, TensorBase) and out._key.dtype is not dtype:

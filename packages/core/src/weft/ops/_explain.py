@@ -62,9 +62,9 @@ def explained(name: str, error: Exception, parameters: tuple[str, ...], args: An
     given = ", ".join(f"{key}: {type(value).__name__}" for key, value in arguments.items())
     if isinstance(error, KeyError) and "dtype" in message:  # what the array library made of an object
         return TypeError(f"{name}: an argument is no number; called with ({given})")
-    for kind in (TypeError, IndexError, OverflowError, ValueError, ZeroDivisionError):  # NumPy's own are subclasses
-        if isinstance(error, kind):
-            return kind(f"{name}: {message}; called with ({given})")
+    for known in (TypeError, IndexError, OverflowError, ValueError, ZeroDivisionError):  # NumPy's own are subclasses
+        if isinstance(error, known):
+            return known(f"{name}: {message}; called with ({given})")
     return error
 
 

@@ -8,7 +8,7 @@ from weft._dtypes.dtypes import bool_, dtype, promote_types, result_dtype, scala
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._settings import warn_caller_once
-from weft._tensor.base import Tensor
+from weft._tensor.base import Tensor, add_members
 from weft._tensor.layout import in_order
 from weft.ops._declare import ALL_DTYPES, composite, op, pointwise
 from weft.ops._geometry import broadcast_shapes, require_tensors
@@ -316,12 +316,12 @@ def invert(self: Tensor) -> Tensor:
     return inverted
 
 
-Tensor.__invert__ = invert
+add_members(__invert__=invert)
 
 
 def shift_operands(xp: Any, input: Any, other: Any) -> tuple[Any, Any, Any, int]:
     """Both operands as arrays (where a number alone would make int64 of uint64), where the shift is too far, bits."""
-    element = getattr(input, "dtype", getattr(other, "dtype", None))
+    element = input.dtype if hasattr(input, "dtype") else other.dtype
     input, other = xp.asarray(input, element), xp.asarray(other, element)
     bits = 8 * element.itemsize
     return input, other, (other >= bits) | (other < 0), bits
@@ -674,7 +674,7 @@ def isin(
 
 def as_tensor_like(value: Any, other: Any) -> Any:
     """The value as a tensor on the device of the other, in a dtype that both have."""
-    if isinstance(value, TensorBase):
+    if isinstance(value, Tensor):
         return value.to(exact_dtype(value, other))
     common = exact_dtype(other, value)
     return other.new_full((), element_of("isin", value, common), dtype=common)

@@ -41,7 +41,7 @@ from weft._interception.interceptors import Operation, is_watched, operations
 from weft._interception.transforms import batched_like
 from weft._settings import state as settings
 from weft._settings import warn_of_lost_part
-from weft._tensor.base import Tensor
+from weft._tensor.base import Tensor, add_members
 from weft._tensor.conjugation import resolved
 from weft._tensor.interop import tensor
 from weft._tensor.layout import (
@@ -186,9 +186,9 @@ def fitting(name: str, value: Any, element: dtype) -> Any:
         )  # -1 wraps around, and -1.0 does not
         value = int(value) % (1 << 8 * element.itemsize) if fits and value < 0 and not element.is_signed else value
     elif not isinstance(value, builtins.bool):
-        most = finfo(element).max
+        largest = finfo(element).max
         parts = (value.real, value.imag) if isinstance(value, complex) else (value,)
-        fits = fits and all(not math.isfinite(each) or builtins.abs(each) <= most for each in parts)
+        fits = fits and all(not math.isfinite(each) or builtins.abs(each) <= largest for each in parts)
         value = float(value) if isinstance(value, int) else value  # bfloat16 takes no integer of 64 bits
     if not fits:
         raise wide_number(name, value, element)
@@ -894,7 +894,7 @@ def from_host(array: Any, device: Any = None) -> Any:
 
 def without_history(bound: Any) -> Any:
     """A bound of evenly spaced numbers, which in PyTorch depend on it without a gradient."""
-    return bound.detach() if isinstance(bound, TensorBase) else bound
+    return bound.detach() if isinstance(bound, Tensor) else bound
 
 
 def bounds_dtype(name: str, start: Any, end: Any, dtype: Any) -> dtype:
@@ -907,7 +907,7 @@ def bounds_dtype(name: str, start: Any, end: Any, dtype: Any) -> dtype:
         if chosen.name == "bool":
             refuse_uncounted(name, chosen)
         return chosen
-    kinds = [each.dtype if isinstance(each, TensorBase) else scalar_dtype(each) for each in (start, end)]
+    kinds = [each.dtype if isinstance(each, Tensor) else scalar_dtype(each) for each in (start, end)]
     return get_default_dtype().to_complex() if any(each.is_complex for each in kinds) else get_default_dtype()
 
 
@@ -1581,7 +1581,7 @@ def _zero(input: Tensor) -> Tensor:
     return fill.op(input, fitting("zero_", 0, input._key.dtype))
 
 
-Tensor.fill_, Tensor.zero_ = in_place("fill_", Tensor.fill_), in_place("zero_", Tensor.zero_)
+add_members(fill_=in_place("fill_", Tensor.fill_), zero_=in_place("zero_", Tensor.zero_))
 
 
 def zeros_of(shape: tuple[int, ...], key: Any) -> Any:

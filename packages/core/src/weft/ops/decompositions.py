@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from weft._dtypes.dtypes import int32
-from weft._engine.tensor import TensorBase, local
+from weft._engine.tensor import local
 from weft._errors import warn_deprecated
 from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
@@ -251,7 +251,7 @@ def _(grads, outputs, mode, A_shape):
             "use mode='reduced'"
         )
     (Q, R), (grad_Q, grad_R) = outputs, grads
-    inner = 0
+    inner: Any = 0
     if grad_R is not None:
         inner = matmul.op(grad_R, R.mH)
     if grad_Q is not None:
@@ -348,7 +348,7 @@ def _(grads, outputs):
         phases = phases + diagonal_of(turn)
     if U.is_complex():
         check_phase("svd_backward", "singular vectors", phases)
-    if isinstance(diagonal, TensorBase):
+    if isinstance(diagonal, Tensor):
         inner = with_diagonal(inner, diagonal.to(inner.dtype))
     whole = matmul.op(U, matmul.op(inner, Vh))
     if grad_U is not None and rows > size:

@@ -22,7 +22,8 @@ from weft._interception.interceptors import intercepted, is_watched, method_oper
 from weft._interception.torch_function import call_override, overriding
 from weft._interception.transforms import memory_of, stands_for_batch
 from weft._settings import warn_caller_once
-from weft._tensor.base import Tensor
+from weft._tensor.base import Tensor, add_members
+from weft._tensor.interop import tensor
 from weft._tensor.layout import in_order
 from weft.ops._batching import one_by_one
 from weft.ops._declare import ALL_DTYPES, composite, op
@@ -239,7 +240,7 @@ def divide(self: Any, parts: list[Any]) -> tuple[list[Any], list[Any] | None]:
             key.append(checked_slice(each))
             indices.append(None)
             dim += 1
-        elif isinstance(each, TensorBase):
+        elif isinstance(each, Tensor):
             if each._key.dtype is bool_:
                 for size, have in zip(each._array.shape, shape[dim:]):
                     if size != have:
@@ -274,8 +275,6 @@ def as_index(value: Any, like: Any, numbers: bool = True) -> Any:
     if isinstance(value, (str, bytes)):
         raise TypeError(f"index: invalid data type '{type(value).__name__}': text is no position")
     if isinstance(value, (Sequence, numpy.ndarray)):
-        from weft.ops.creation import tensor
-
         if isinstance(value, numpy.ndarray):
             if value.dtype.kind in "iu" and value.dtype != numpy.uint8:  # bytes are a mask, as in a tensor
                 value = value.astype(numpy.int64)
@@ -924,7 +923,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     return copied
 
 
-Tensor.copy_ = copy_
+add_members(copy_=copy_)
 
 
 # Along one dimension

@@ -13,6 +13,7 @@ from weft._dtypes.dtypes import int64, result_dtype
 from weft._engine import dimensions, functions
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor
+from weft._tensor.interop import tensor
 from weft._tensor.layout import channels_last, channels_last_3d, in_order, is_channels_last, suggests_channels_last
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import (
@@ -505,7 +506,7 @@ def repeat_interleave(
     >>> weft.repeat_interleave(weft.tensor([5, 6]), weft.tensor([1, 2]))
     tensor([5, 6, 6])
     """
-    from weft.ops.creation import arange, tensor
+    from weft.ops.creation import arange
 
     if repeats is None:
         input, repeats = arange(input.numel(), dtype=input.dtype, device=input.device), input

@@ -12,7 +12,7 @@ from weft._dtypes.dtypes import float32, int8, int64, result_dtype, uint8
 from weft._engine import functions
 from weft._engine.tensor import TensorBase
 from weft._errors import warn_deprecated
-from weft._tensor.base import Tensor
+from weft._tensor.base import Tensor, add_members
 from weft.ops._declare import composite, op, with_error_context
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import view_inplace, write_inplace
@@ -173,7 +173,7 @@ def _reflected_matmul(self: Tensor, other: Tensor) -> Tensor:
     return matmul(other, self) if isinstance(other, TensorBase) else NotImplemented
 
 
-Tensor.__rmatmul__ = _reflected_matmul
+add_members(__rmatmul__=_reflected_matmul)
 
 
 def expect(name: str, **dims: Any) -> None:
@@ -659,7 +659,7 @@ def _addbmm_(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     return write_inplace("addbmm_", self, addbmm, (batch1, batch2), {"beta": beta, "alpha": alpha})
 
 
-Tensor.addbmm_ = with_error_context(_addbmm_)
+add_members(addbmm_=with_error_context(_addbmm_))
 
 
 @composite(out="exact", autocast="half")
@@ -982,17 +982,18 @@ def einsum(equation: str | Tensor, *operands: Tensor | Sequence[Any]) -> Tensor:
         operands = tuple(operands[0])
     if not operands:
         raise RuntimeError("einsum(): must provide at least one operand")
-    ndims = tuple(each.ndim for each in operands)
-    plan = plain_product(equation, ndims) if len(operands) == 2 else None
-    if plan is not None and plan.fits(*operands):
-        return plan.run(*operands)
+    tensors: Any = operands
+    ndims = tuple(each.ndim for each in tensors)
+    plan = plain_product(equation, ndims) if len(tensors) == 2 else None
+    if plan is not None and plan.fits(*tensors):
+        return plan.run(*tensors)
     terms, result = parse_equation(equation, ndims)
     left: Any = None
     dims: list[Any] = []
     alone = [label for term in terms for label in set(term) if [label in each for each in terms].count(True) == 1]
-    if all(each.dtype.category < 2 for each in operands) and set(alone) - set(result):
-        operands = tuple(each.to(int64) for each in operands)  # sums of integers are int64, as sum() gives them
-    for number, (term, operand) in enumerate(zip(terms, operands)):
+    if all(each.dtype.category < 2 for each in tensors) and set(alone) - set(result):
+        tensors = tuple(each.to(int64) for each in tensors)  # sums of integers are int64, as sum() gives them
+    for number, (term, operand) in enumerate(zip(terms, tensors)):
         operand, term = diagonals(operand, term)
         later = set(result).union(*terms[number + 1 :]) if number + 1 < len(terms) else set(result)
         if left is None:

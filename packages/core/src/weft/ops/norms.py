@@ -59,7 +59,7 @@ def nuclear_norm(input: Tensor, dim: Sequence[int] | bool | None = None, keepdim
     from weft.linalg import matrix_norm
 
     if isinstance(dim, bool):
-        dim, keepdim = None, dim
+        return matrix_norm(input, "nuc", (-2, -1), dim)
     return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
 
 

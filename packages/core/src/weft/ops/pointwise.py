@@ -11,7 +11,7 @@ from weft._dtypes.dtypes import INTEGER, complex128, dtype, finfo, float64, get_
 from weft._engine import functions, gradients
 from weft._engine.dispatch import inplace_operator
 from weft._engine.tensor import TensorBase, state
-from weft._tensor.base import Tensor
+from weft._tensor.base import Tensor, add_members
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, fit_number, number_in, op, pointwise, wrap_around
 from weft.ops._geometry import require_tensors
@@ -25,7 +25,7 @@ LN2, LN10 = math.log(2), math.log(10)
 
 def conj(value: Any) -> Any:
     """The conjugate of a tensor or number; a real one is itself."""
-    if isinstance(value, TensorBase):
+    if isinstance(value, Tensor):
         return value.conj() if value._key.is_complex else value
     return value.conjugate()
 
@@ -310,7 +310,7 @@ def _divided_by(self: Tensor, other: Tensor | Scalar) -> Tensor:
     return self.reciprocal() * other
 
 
-Tensor.__rdiv__ = _divided_by
+add_members(__rdiv__=_divided_by)
 
 
 @composite("div divide", "div_ divide_", out=True)
@@ -354,7 +354,7 @@ divide = div
 
 def are_halves(input: Any, other: Any) -> bool:
     """Whether both are tensors of one half precision, neither of which stands for a number."""
-    if not isinstance(input, TensorBase) or not isinstance(other, TensorBase) or not (input.ndim and other.ndim):
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor) or not (input.ndim and other.ndim):
         return False
     return input._key.dtype is other._key.dtype and input._key.dtype.is_half
 
@@ -435,7 +435,8 @@ def _(grad):
 def divide_trunc(xp, input, other):
     """The quotient of each pair of elements, rounded towards zero."""
     refuse_zero("div", xp, input, other)
-    if getattr(input, "dtype", getattr(other, "dtype", None)).kind not in "iub":
+    element = input.dtype if hasattr(input, "dtype") else other.dtype
+    if element.kind not in "iub":
         return xp.trunc(xp.true_divide(input, other))
     quotient = xp.floor_divide(input, other)
     exact = quotient * other == input
@@ -588,7 +589,7 @@ def refuse_complex(method: Any) -> Any:
     return real_only
 
 
-Tensor.abs_, Tensor.absolute_ = refuse_complex(Tensor.abs_), refuse_complex(Tensor.absolute_)
+add_members(abs_=refuse_complex(Tensor.abs_), absolute_=refuse_complex(Tensor.absolute_))
 
 
 def real_sign(xp: Any, input: Any) -> Any:
@@ -749,7 +750,7 @@ def _(grad, input, exponent):
 
 @power.gradient("exponent")
 def _(grad, input, exponent, output):
-    log = input.log() if isinstance(input, TensorBase) else number_log(input)
+    log = input.log() if isinstance(input, Tensor) else number_log(input)
     settled = exponent >= 0 if not exponent.is_complex() else exponent.real >= 0
     return (grad * conj(output * log)).masked_fill((input == 0) & settled, 0)
 
@@ -1455,7 +1456,7 @@ def _rounded(self: Tensor, digits: int = 0) -> Tensor:
     return result
 
 
-Tensor.__round__ = _rounded
+add_members(__round__=_rounded)
 
 
 @pointwise("frac", "frac_", dtypes="float", out="exact")

@@ -372,7 +372,7 @@ def randn_like(
 def randint_like(
     input: Tensor,
     *args: int | Tensor,
-    low: int | None = None,
+    low: int | Tensor | None = None,
     high: int | Tensor | None = None,
     generator: Generator | None = None,
     dtype: DType | None = None,
@@ -877,25 +877,27 @@ def normal(
         return sampled("normal", (size,), "normal", (mean, std), generator, out, dtype, device, requires_grad)
     if size is not None:
         raise TypeError("normal(): size is that of the tensors; leave it out, or pass numbers as mean and std")
-    first = mean if means else std
-    if deviations and std.dtype.is_complex:
+    location: Any = mean
+    scale: Any = std
+    first = location if means else scale
+    if deviations and scale.dtype.is_complex:
         raise RuntimeError("normal: expects standard deviation to be non-complex; pass its absolute value")
     check_continuous("normal", first.dtype)
     if means and deviations:
-        shape = broadcast_shapes("normal", [mean._array.shape, std._array.shape])
-        std = std if std.dtype is mean.dtype or mean.dtype.is_complex else std.to(mean.dtype)
+        shape = broadcast_shapes("normal", [location._array.shape, scale._array.shape])
+        scale = scale if scale.dtype is location.dtype or location.dtype.is_complex else scale.to(location.dtype)
     else:
         shape = first._array.shape
     if not deviations:
-        std = real("normal", "std", std)
-        check_deviation("normal", std)
+        scale = real("normal", "std", scale)
+        check_deviation("normal", scale)
     if out is not None:
-        return normal_into(out, mean, std, shape, generator_for("normal", generator, first.device))
+        return normal_into(out, location, scale, shape, generator_for("normal", generator, first.device))
     return _normal_each.op(
-        mean if means else None,
-        std if deviations else None,
-        0.0 if means else real("normal", "mean", mean),
-        1.0 if deviations else std,
+        location if means else None,
+        scale if deviations else None,
+        0.0 if means else real("normal", "mean", location),
+        1.0 if deviations else scale,
         generator_for("normal", generator, first.device),
     )
 
@@ -991,7 +993,7 @@ def multinomial(
         )
     if columns > LARGEST_CATEGORIES:
         raise RuntimeError(f"multinomial: number of categories cannot exceed 2^24, got {columns}")
-    if chosen_dtype("multinomial", out, None, int64) is not int64:
+    if out is not None and chosen_dtype("multinomial", out, None, int64) is not int64:
         raise RuntimeError(f"multinomial: out must be of weft.int64, got {out.dtype}")
     drawn = multinomial.op(input, count, bool(replacement), generator_for("multinomial", generator, input.device))
     return drawn if out is None else write_out("multinomial", out, drawn)

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes.dtypes import bool_, iinfo, int64
+from weft._dtypes.dtypes import bool_, element_type, iinfo, int64
 from weft._engine import dimensions
 from weft._engine.arrays import row_sums
 from weft._engine.tensor import TensorBase, state
 from weft._errors import warn_caller
 from weft._interception.transforms import is_wrapped
-from weft._tensor.base import Tensor
+from weft._tensor.base import Tensor, add_members
 from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
 from weft.ops._declare import ALL_DTYPES, composite, op
@@ -414,6 +414,7 @@ def nanmean(
     """
     if not input._key.is_differentiable:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype}")
+    dtype = element_type("nanmean", dtype)
     if dtype is not None and dtype.category < 2:
         raise RuntimeError(f"nanmean(): dtype must be a floating point or complex dtype; got {dtype}")
     count = (~input.isnan()).sum(dim, keepdim)
@@ -625,7 +626,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return named("aminmax", "min max")(amin(input, dims, keepdim), amax(input, dims, keepdim))
 
 
-Tensor.aminmax = aminmax
+add_members(aminmax=aminmax)
 
 
 def finder(name: str, xp_name: str) -> Any:

@@ -265,9 +265,9 @@ def segment_reduce(
         raise RuntimeError(f"segment_reduce(): unsupported reduction {reduce!r}; expected one of {', '.join(names)}")
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported; pass lengths or offsets")
-    if lengths is None and offsets is None:
-        raise RuntimeError("segment_reduce(): either lengths or offsets must be given")
     if lengths is None:
+        if offsets is None:
+            raise RuntimeError("segment_reduce(): either lengths or offsets must be given")
         lengths = offsets.diff()
     axis = wrap_dim("segment_reduce", axis, data.ndim)
     if not data.ndim or lengths.ndim != axis + 1:

@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from weft._dtypes.dtypes import check_bits
+from weft._dtypes.dtypes import check_bits, dtype
 from weft._engine import dimensions
-from weft._tensor.base import Tensor
+from weft._tensor.base import Tensor, add_members
 from weft._tensor.layout import in_order
 from weft.autograd.grad_mode import no_grad
 from weft.ops._declare import composite, op
@@ -191,7 +191,7 @@ def _safe_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor
 
 
 @composite()
-def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: dtype) -> Tensor:
     """The gradient of `softmax` with respect to its input.
 
     Parameters
@@ -361,7 +361,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return norm(input - other, p)
 
 
-Tensor.dist = dist
+add_members(dist=dist)
 
 
 @composite("renorm", "renorm_", out="exact")

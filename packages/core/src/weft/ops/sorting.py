@@ -181,7 +181,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 @composite("msort", out="exact")
 def msort(input: Tensor) -> Tensor:
     """The elements in order along the first dimension."""
-    return sort(input, 0).values
+    return sort(input, 0)[0]
 
 
 @composite("argsort")
@@ -206,7 +206,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     >>> weft.argsort(weft.tensor([3, 1, 2]), descending=True)
     tensor([0, 2, 1])
     """
-    return sort(input, dim, descending).indices
+    return sort(input, dim, descending)[1]
 
 
 @op(name="topk", compute_dtype="float32", vmap="along_dims")
@@ -393,7 +393,7 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
         if not ndim
         else input.movedim(wrap_dim(name, dim, ndim), -1)
     )
-    values = sort(flat, -1).values
+    values, _ = sort(flat, -1)
     size = values.shape[-1]
     if skip_nan:
         last = ((~flat.isnan()).sum(-1, keepdim=True) - 1).clamp(min=0).to(q.dtype)
@@ -594,7 +594,6 @@ def searchsorted(
         raise RuntimeError(
             "searchsorted: side and right can't be set to opposites, got side of left while right was True"
         )
-    scalar = not isinstance(input, TensorBase)
     for each in (sorted_sequence, input):
         if isinstance(each, TensorBase) and each._key.is_complex:
             raise NotImplementedError(
@@ -602,8 +601,9 @@ def searchsorted(
             )
     if not sorted_sequence.ndim:
         raise RuntimeError("searchsorted: boundaries tensor should have positive dimension, but got 0 dimension")
-    values = input
-    if scalar:
+    if isinstance(input, Tensor):
+        values = input
+    else:
         common = exact_dtype(sorted_sequence, input)
         values = sorted_sequence.new_full((), element_of("searchsorted", input, common), dtype=common)
         sorted_sequence = sorted_sequence.to(common)

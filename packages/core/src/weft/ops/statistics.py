@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -101,7 +101,7 @@ def cov(
         warn_caller(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
         )
-    free = free.clamp(min=0) if isinstance(free, TensorBase) else builtins.max(free, 0)
+    free = free.clamp(min=0) if isinstance(free, Tensor) else builtins.max(free, 0)
     product = (centred if weights is None else centred * weights) @ centred.mT.conj()
     return (product / free).squeeze()
 
@@ -331,11 +331,15 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return input.new_empty(0)
     size = input.numel()
-    choose, many = itertools.combinations, math.comb(size, r)
+    choices: Iterator[tuple[int, ...]]
     if with_replacement:
-        choose, many = itertools.combinations_with_replacement, math.comb(size + r - 1, r) if size else 0
+        many = math.comb(size + r - 1, r) if size else 0
+        choices = itertools.combinations_with_replacement(range(size), r)
+    else:
+        many = math.comb(size, r)
+        choices = itertools.combinations(range(size), r)
     elements("combinations", (many, r), 8)
-    places = itertools.chain.from_iterable(choose(range(size), r))
+    places = itertools.chain.from_iterable(choices)
     try:
         chosen = numpy.fromiter(places, numpy.int64, many * r).reshape(many, r)
     except MemoryError as error:

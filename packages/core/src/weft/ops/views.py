@@ -12,7 +12,7 @@ import numpy
 
 from weft import _display_name
 from weft._devices.devices import key_of
-from weft._dtypes.dtypes import BY_NUMPY, int64
+from weft._dtypes.dtypes import BY_NUMPY, element_type, int64
 from weft._dtypes.dtypes import dtype as dtype_class
 from weft._engine import dimensions
 from weft._engine.dispatch import apply_view_fn, make
@@ -20,7 +20,7 @@ from weft._engine.methods import expanded
 from weft._engine.methods import ops as methods_ops
 from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved, memory_of
 from weft._settings import warn_caller_once
-from weft._tensor.base import Tensor
+from weft._tensor.base import Tensor, add_members
 from weft._tensor.conjugation import bits_of, refuse_bits
 from weft._tensor.layout import order_of
 from weft.ops._batching import Batch, rule_for
@@ -99,10 +99,9 @@ def view(
     >>> weft.ones(1).view(weft.int32)
     tensor([1065353216], dtype=weft.int32)
     """
-    if len(args) == 1 and isinstance(args[0], dtype_class):
-        return view_dtype(input, args[0])
-    if dtype is not None:
-        return view_dtype(input, dtype)
+    element = element_type("view", args[0] if len(args) == 1 and isinstance(args[0], (dtype_class, type)) else dtype)
+    if element is not None:
+        return view_dtype(input, element)
     shape = one_by_one("view", args, size, "size")
     return view.op(input, infer_shape("view", integers("view", shape), input.numel()))
 
@@ -211,7 +210,7 @@ def can_view(array: Any, shape: tuple[int, ...]) -> bool:
 
 
 @op(view=True, name="view_dtype", gradient=None)
-def view_dtype(input: Tensor, dtype: DType) -> Tensor:
+def view_dtype(input: Tensor, dtype: dtype_class) -> Tensor:
     """The same bytes read as another dtype.
 
     Raises
@@ -521,7 +520,7 @@ def broadcast_to(input: Tensor, *args: int | Sequence[int], size: Sequence[int] 
     return expand(input, *one_by_one("broadcast_to", args, size, "size"))
 
 
-Tensor.broadcast_to = broadcast_to
+add_members(broadcast_to=broadcast_to)
 
 
 @op("squeeze", inplace="squeeze_", view=True)
@@ -803,10 +802,7 @@ def _hermitian(self: Tensor) -> Tensor:
     return self.mT.conj()
 
 
-Tensor.T = property(_reversed)
-Tensor.mT = property(_matrix_transposed)
-Tensor.H = property(_hermitian)
-Tensor.mH = property(adjoint)
+add_members(T=property(_reversed), mT=property(_matrix_transposed), H=property(_hermitian), mH=property(adjoint))
 
 
 @op("select", view=True)
@@ -943,7 +939,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     if isinstance(start, Tensor):
         if start.ndim or start.dtype.category != 1:
             raise RuntimeError(f"narrow: start must be an 0-dim integral Tensor; got {start.dtype}, {start.ndim}-D")
-        start = start.item()
+        start = int(start.item())
     start = integer("narrow", start, "start")
     size = shape[dim]
     if not -size <= start <= size:
@@ -1367,8 +1363,7 @@ def _set_imag(self: Tensor, value: Tensor | Scalar) -> None:
     imag(self).copy_(value)
 
 
-Tensor.real = property(real, _set_real)
-Tensor.imag = property(imag, _set_imag)
+add_members(real=property(real, _set_real), imag=property(imag, _set_imag))
 
 
 @op(view=True, name="conj", vmap="elementwise")
