@@ -13,7 +13,7 @@ import importlib
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -22,19 +22,42 @@ from weft._engine import arrays as small_arrays
 from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import state
 from weft._plugins.kernel_checks import check_names as check_kernel_names
+from weft._processes import hold_during_fork
+from weft._tensor.layout import in_order, is_channels_last
+
+if TYPE_CHECKING:
+    from weft._random.mt19937 import BLOCK, MersenneStream, in_chunks
 
 __all__ = [
     "ArrayNamespaceBackend",
+    "BLOCK",
     "Backend",
     "KernelBySize",
+    "MersenneStream",
     "NoEquivalentError",
     "invalidate_kernels",
     "check_kernel_names",
     "destination",
+    "hold_during_fork",
     "import_scientific",
+    "in_chunks",
+    "in_order",
+    "is_channels_last",
+    "kernel_contexts",
     "scientific",
     "small_arrays",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("BLOCK", "MersenneStream", "in_chunks"):  # what random streams are made with, found when asked for
+        return getattr(importlib.import_module("weft._random.mt19937"), name)
+    raise AttributeError(f"module 'weft.backend' has no attribute {name!r}")
+
+
+def kernel_contexts() -> tuple[Any, ...]:
+    """The contexts (of `contextvars`) that kernels run in; those of threads are copies of the last one."""
+    return state.context, state.unused_context
 
 
 class Destination(threading.local):

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy
 
-from weft._processes import hold_during_fork
-from weft._tensor.layout import in_order
+from weft.backend import hold_during_fork, in_order
 from weft.backend_cpu import libraries, threads
 from weft.backend_cpu.registry import MIN_SIZE
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft._random.mt19937 import BLOCK, MersenneStream, in_chunks
+from weft.backend import BLOCK, MersenneStream, in_chunks
 from weft.backend_cpu.libraries import has_numba, keep_numpy
 from weft.backend_cpu.registry import MIN_SIZE
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-from weft._engine.tensor import state
+from weft.backend import kernel_contexts
 
 __all__ = ["BITS", "fill_compiled_memory", "fill_new_memory"]
 
@@ -88,7 +88,7 @@ def fill_new_memory() -> None:
     change = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(c_interface()[SET_HANDLER])
     handler = for_ever(allocator())
     change(handler)
-    for context in (state.context, state.unused_context):  # of which threads get copies
+    for context in kernel_contexts():
         context.run(change, handler)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import cupy
 import numpy
 
-from weft._dtypes.dtypes import dtype
+from weft import dtype
 from weft.backend import ArrayNamespaceBackend, import_scientific
 
 

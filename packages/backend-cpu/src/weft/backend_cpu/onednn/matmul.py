@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy
 
-from weft._tensor.layout import in_order
+from weft.backend import in_order
 from weft.backend_cpu.onednn.library import UnsupportedError, call, make
 from weft.backend_cpu.onednn.primitives import (
     BIAS,

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy
 
-from weft._processes import hold_during_fork
+from weft.backend import hold_during_fork
 from weft.backend_cpu import threads
 from weft.backend_cpu.onednn.library import UnsupportedError, call, failure, load, make
 

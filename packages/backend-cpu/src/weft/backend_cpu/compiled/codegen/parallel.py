@@ -31,7 +31,7 @@ from numba import types
 from numba.core import cgutils, compiler_lock
 from numba.extending import intrinsic
 
-from weft._processes import hold_during_fork
+from weft.backend import hold_during_fork
 from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit
 from weft.backend_cpu.compiled.codegen.vectors import WideVectors, widen
 from weft.backend_cpu.threads import use_openmp

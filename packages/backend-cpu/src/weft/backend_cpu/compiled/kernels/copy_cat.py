@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft._tensor.layout import is_channels_last
+from weft.backend import is_channels_last
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, word_at
 from weft.backend_cpu.compiled.codegen.memory import copy_bytes
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft._tensor.layout import in_order
+from weft.backend import in_order
 
 __all__ = ["contiguous", "flat", "flat_channels_last", "new_images", "outer_size_inner", "parameter", "three"]
 

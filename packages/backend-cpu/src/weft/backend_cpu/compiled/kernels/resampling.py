@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from weft._tensor.layout import is_channels_last
+from weft.backend import is_channels_last
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.layouts import flat, flat_channels_last
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
