@@ -10,7 +10,7 @@ __all__ = ["OptimizedModule", "ScriptModule"]
 
 
 class OptimizedModule(Module):
-    """What `weft.compile` makes of a module: the module as ``_orig_mod``, and all of its attributes as its own.
+    """The result of `weft.compile` for a module: the module as ``_orig_mod``, and all of its attributes as its own.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ RuntimeError
 
 
 class _ConvNd(Module):
-    """What all convolutions share; sizes are tuples with one entry for each spatial axis."""
+    """Base class of all convolutions; sizes are tuples with one entry for each spatial axis."""
 
     _spatial_axes: ClassVar[int]
     in_channels: int

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class LazyModuleMixin(Module):
-    """What lazy layers share: parameters without a shape, and a hook that gives them one at the first call.
+    """Base class of lazy layers: parameters without a shape, and a hook that gives them one at the first call.
 
     A subclass names the class that it becomes (``cls_to_become``), and defines ``initialize_parameters(input)``.
     """
@@ -125,7 +125,7 @@ class LazyLinear(LazyModuleMixin, linear.Linear):
 
 
 class _LazyConv(LazyModuleMixin):
-    """What lazy convolutions share."""
+    """Base class of lazy convolutions."""
 
     def _become_lazy(self, out_channels: int, bias: bool, device: DeviceLike, dtype: DType) -> None:
         self.weight = UninitializedParameter(device=device, dtype=dtype)
@@ -161,7 +161,7 @@ class _LazyConv(LazyModuleMixin):
 
 
 class _LazyNorm(LazyModuleMixin):
-    """What lazy norms share."""
+    """Base class of lazy norms."""
 
     def __init__(
         self,

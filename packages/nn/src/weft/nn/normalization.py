@@ -136,7 +136,7 @@ def _reset_affine(module: Any) -> None:
 
 
 class _NormBase(Module):
-    """What batch and instance norms share: per-channel parameters and running statistics."""
+    """Base class of batch and instance norms: per-channel parameters and running statistics."""
 
     _version = 2  # from 2 on there is num_batches_tracked
     num_features: int

@@ -167,7 +167,7 @@ arXiv:1412.6071."""
 
 
 class _MaxPoolNd(Module):
-    """What MaxPool1d to 3d share."""
+    """Base class of MaxPool1d to MaxPool3d."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class _MaxPoolNd(Module):
 
 
 class _MaxUnpoolNd(Module):
-    """What MaxUnpool1d to 3d share."""
+    """Base class of MaxUnpool1d to MaxUnpool3d."""
 
     kernel_size: tuple[int, ...]
     stride: tuple[int, ...]
@@ -212,7 +212,7 @@ class _MaxUnpoolNd(Module):
 
 
 class _AvgPoolNd(Module):
-    """What AvgPool1d to 3d share."""
+    """Base class of AvgPool1d to AvgPool3d."""
 
     kernel_size: Any
     stride: Any
@@ -224,7 +224,7 @@ class _AvgPoolNd(Module):
 
 
 class _AdaptiveAvgPoolNd(Module):
-    """What AdaptiveAvgPool1d to 3d share."""
+    """Base class of AdaptiveAvgPool1d to AdaptiveAvgPool3d."""
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -236,7 +236,7 @@ class _AdaptiveAvgPoolNd(Module):
 
 
 class _AdaptiveMaxPoolNd(Module):
-    """What AdaptiveMaxPool1d to 3d share."""
+    """Base class of AdaptiveMaxPool1d to AdaptiveMaxPool3d."""
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
@@ -249,7 +249,7 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class _LPPoolNd(Module):
-    """What LPPool1d to 3d share."""
+    """Base class of LPPool1d to LPPool3d."""
 
     def __init__(
         self, norm_type: float, kernel_size: SizeAny, stride: SizeAny | None = None, ceil_mode: bool = False
@@ -269,7 +269,7 @@ class _LPPoolNd(Module):
 
 
 class _FractionalMaxPoolNd(Module):
-    """What FractionalMaxPool1d to 3d share."""
+    """Base class of FractionalMaxPool2d and FractionalMaxPool3d."""
 
     _spatial_axes: int
 

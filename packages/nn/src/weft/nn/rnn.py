@@ -207,7 +207,7 @@ SIZE, PROJECTED_SIZE = "H is ``hidden_size``.", "H is ``proj_size``, or ``hidden
     size=PROJECTED_SIZE,
 )
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the loop over them.
+    """Base class of RNN, LSTM and GRU: the parameters of all layers and directions, and the loop over them.
 
     Parameters
     ----------
@@ -653,7 +653,7 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What the cells share: the parameters of one step.
+    """Base class of the cells: the parameters of one step.
 
     Parameters
     ----------

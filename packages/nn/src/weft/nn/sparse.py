@@ -16,7 +16,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class _Table(Module):
-    """What both embeddings share: the table and its padding row."""
+    """Base class of the embeddings: the table and its padding row."""
 
     num_embeddings: int
     embedding_dim: int

@@ -1,4 +1,4 @@
-"""What ``import weft`` itself offers of neural networks: PyTorch's ``torch.conv2d``, ``torch.lstm`` and their like.
+"""Functions of neural networks at the top level of weft: PyTorch's ``torch.conv2d``, ``torch.lstm`` and their like.
 
 `weft` finds them here when they are first asked for (the table is `weft._lazy.LAZY`). Many are those of
 `weft.nn.functional`; the others take their arguments in another order, have numbers in place of words

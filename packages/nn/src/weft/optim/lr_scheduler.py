@@ -446,7 +446,7 @@ class OneCycleLR(_MomentumCycle):
 
     @staticmethod
     def _phases(total_steps: int, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
-        """Where each phase ends, and the names of the group's entries between which it moves."""
+        """The last step of each phase, and the names of the two options of a group that it moves between."""
         rise = float(pct_start * total_steps)
         up, down = ("initial_lr", "max_lr"), ("max_lr", "initial_lr" if three_phase else "min_lr")
         strong_to_weak, weak_to_strong = ("max_momentum", "base_momentum"), ("base_momentum", "max_momentum")
@@ -830,7 +830,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine from the base rate down to ``eta_min``, again and again, each ``T_mult`` times as long.
+    """Half a cosine from the base rate down to ``eta_min``, repeated, each ``T_mult`` times as long as the last.
 
     Parameters
     ----------

@@ -745,7 +745,7 @@ def average_square(mean: Any, value: Any, decay: Any) -> Any:
 
 
 def square_root(value: Any) -> Any:
-    """Of a number or a tensor."""
+    """The square root of a number or a tensor."""
     return value.sqrt() if isinstance(value, Tensor) else math.sqrt(value)
 
 

@@ -114,7 +114,7 @@ def recurrent_gradient_flop(input: Any, weight_ih: Any, weight_hh: Any, *args: A
 
 
 def _attention_products(query: Any, key: Any, *factors: Any) -> int:
-    """Of products that have queries times keys times the width of a factor."""
+    """FLOPs of products of the sizes of queries and keys and the widths of factors."""
     return 2 * math.prod(query.shape[:-1]) * key.shape[-2] * sum(each.shape[-1] for each in factors)
 
 

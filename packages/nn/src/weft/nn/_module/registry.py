@@ -1,4 +1,4 @@
-"""What a module holds, and the rules for setting, reading and deleting its attributes."""
+"""The parameters, buffers and submodules of a module, and the rules for its attributes."""
 
 from __future__ import annotations
 

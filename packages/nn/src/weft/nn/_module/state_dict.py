@@ -17,7 +17,7 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple):
-    """What `Module.load_state_dict` returns: the keys that had no counterpart."""
+    """The result of `Module.load_state_dict`: the keys that had no counterpart."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]

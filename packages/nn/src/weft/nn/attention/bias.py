@@ -12,7 +12,7 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(IntEnum):
-    """Where the diagonal of a causal mask that is not square begins or ends."""
+    """The corner from which the diagonal of a causal mask that is not square runs."""
 
     UPPER_LEFT = 1
     LOWER_RIGHT = 2

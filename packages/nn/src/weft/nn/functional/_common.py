@@ -1,4 +1,4 @@
-"""What several families need: sizes along each spatial dimension, reductions of losses, in-place variants."""
+"""Helpers of several families: sizes along each spatial dimension, reductions of losses, in-place variants."""
 
 from __future__ import annotations
 

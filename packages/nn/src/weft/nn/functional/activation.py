@@ -132,7 +132,7 @@ def _(xp, input, approximate):
 
 
 def tanh_argument(x: Any) -> Any:
-    """What the approximation of `gelu` takes the tanh of."""
+    """The argument of the tanh in the approximation of `gelu`."""
     return TANH_SCALE * (x + TANH_CUBIC * (x * x * x))
 
 

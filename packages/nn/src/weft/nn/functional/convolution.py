@@ -176,7 +176,7 @@ def convolve_integers(
 
 
 def largest_sum(input: Any, weight: Any) -> int:
-    """What no sum of products of a convolution of integers is beyond."""
+    """A bound of the sums of products of a convolution of integers."""
     if not input.size or not weight.size:
         return 0
     ranges = [max(abs(int(each.min())), abs(int(each.max()))) for each in (input, weight)]
@@ -425,7 +425,7 @@ def with_geometry(
 def known_geometry(
     name: str, input: Sizes, weight: Sizes, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> tuple[Any, ...]:
-    """`with_geometry` for shapes and plain numbers, which programs ask for again and again."""
+    """`with_geometry` for shapes and plain numbers, cached."""
     stride, padding, dilation = (
         sizes(name, argument, value, len(weight) - 2)
         for argument, value in (("stride", stride), ("padding", padding), ("dilation", dilation))
@@ -721,7 +721,7 @@ def check_reach(name: str, spatial: Sizes, kernel: Sizes, padding: Sizes, dilati
 def padded_by_name(
     name: str, input: Tensor, weight: Tensor, padding: str, stride: Sizes, dilation: Sizes
 ) -> tuple[Tensor, Sizes]:
-    """What "valid" and "same" mean; an odd total pads the input itself at the end by one more."""
+    """The input and padding that "valid" and "same" mean; an odd total pads the input itself at the end by one more."""
     count = len(stride)
     if padding == "valid":
         return input, (0,) * count

@@ -29,7 +29,7 @@ SELU_LIMIT = -1.7580993408473766  # of selu at minus infinity
 
 
 def check_options(name: str, input: Any, p: float, training: bool) -> None:
-    """What comes back unchanged is checked as well."""
+    """Check the arguments, also where the input comes back unchanged."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     if not 0.0 <= p <= 1.0:

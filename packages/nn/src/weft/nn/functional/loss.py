@@ -142,7 +142,7 @@ def places_of(xp: Any, classes: Any) -> tuple[Any, Any, Any]:
 
 
 def counts_of(target: Any, weight: Any, ignore_index: int, like: Any) -> Any:
-    """What each class counts, in ops: `class_weights` for a `vmap`."""
+    """The weight of each target, in ops: `class_weights` for a `vmap`."""
     ignored = target == ignore_index
     safe = target.masked_fill(ignored, 0)
     counts = like.new_ones(target.shape) if weight is None else weight[safe]
@@ -1061,7 +1061,7 @@ def binary_cross_entropy(
 
 
 def require_same_size(name: str, input: Tensor, target: Tensor) -> None:
-    """Both shapes are the same.
+    """Check that both shapes are the same.
 
     Raises
     ------
@@ -1953,7 +1953,7 @@ def with_blanks(xp: Any, targets: Any, blank: int) -> Any:
 
 
 def may_skip(xp: Any, extended: Any, blank: int) -> Any:
-    """Where a path may leave out the blank before a label: not between two equal ones."""
+    """Whether a path may skip the blank before each label: not between two equal ones."""
     skip = xp.zeros(extended.shape, bool)
     skip[:, 2:] = (extended[:, 2:] != blank) & (extended[:, 2:] != extended[:, :-2])
     return skip

@@ -258,7 +258,7 @@ def mixed_batch_norm(
 
 
 def is_usual_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> bool:
-    """Whether there is nothing to check at length: training with all parameters, of one dtype, and several rows."""
+    """Whether no further check is needed: training with all parameters, of one dtype, and several rows."""
     key, shape = input._key, input._array.shape
     if len(shape) < 2 or not key.is_real_float or training is not True or type(eps) is not float or not eps > 0:
         return False
@@ -317,7 +317,7 @@ def check_parameters(name: str, input: Tensor, eps: Any, **parameters: Tensor | 
 
 
 def check_statistics(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> None:
-    """Both running statistics are there, or none is, and all have dtypes that fit."""
+    """Check that both running statistics are there, or none is, and that all have dtypes that fit."""
     require_flags("batch_norm", training=training)
     if training and (parameters[0] is None) != (parameters[1] is None):
         raise ValueError("batch_norm: running_mean and running_var must either both be None or neither be None")
@@ -367,7 +367,7 @@ def _(xp, input, mean, variance, weight, bias, eps):
 
 
 def scale_and_shift(xp: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
-    """What each channel is multiplied by, and what is added to it then, as arrays."""
+    """The factor of each channel, and what is added to it then, as arrays."""
     root = xp.sqrt(variance + variance.dtype.type(eps))
     scale = (1 if weight is None else weight) / root
     return scale, (0 if bias is None else bias) - mean * scale
@@ -399,7 +399,7 @@ def _(grad):
 
 
 def scale_of(variance: Tensor, weight: Tensor | None, eps: float) -> Tensor:
-    """What each channel is multiplied by, in ops."""
+    """The factor of each channel, in ops."""
     inverse = (variance + eps).rsqrt()
     return inverse if weight is None else inverse * weight
 

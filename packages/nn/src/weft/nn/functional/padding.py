@@ -194,7 +194,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 @lru_cache(maxsize=1024)
 def at_ends(shape: Sizes, amounts: Sizes) -> tuple[Sizes, Sizes]:
-    """What is added before and after each dimension, by amounts for the last ones, the last first."""
+    """The padding before and after each dimension, from amounts for the last ones, the last first."""
     if len(amounts) % 2 or len(amounts) // 2 > len(shape):
         raise RuntimeError(
             f"pad: Padding length should be even and at most twice the number of dimensions of the input; got "

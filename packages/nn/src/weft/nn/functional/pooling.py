@@ -48,7 +48,7 @@ def pooled_sizes(
 def known_sizes(
     name: str, input: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Sizes:
-    """`pooled_sizes`, which programs ask for again and again."""
+    """`pooled_sizes`, cached."""
     if min(kernel) < 1:
         raise RuntimeError(f"{name}: kernel size should be greater than zero, but got kernel_size={list(kernel)}")
     if min(stride) < 1:
@@ -208,7 +208,7 @@ def usual_windows(
 def known_windows(
     name: str, spatial: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> tuple[Sizes, ...]:
-    """Kernel size, stride, padding, dilation and output size, which programs ask for again and again."""
+    """Kernel size, stride, padding, dilation and output size, cached."""
     windows = window_sizes(name, len(spatial), kernel_size, stride, padding, dilation)
     return (*windows, pooled_sizes(name, spatial, *windows, ceil_mode))
 
@@ -443,7 +443,7 @@ max_pool3d, max_pool3d_with_indices = map(in_full_precision, max_pooling(3))
 def window_counts(
     spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, options: tuple[bool, int | None]
 ) -> Any:
-    """By what each window's sum is divided: an array in double precision, or one number where all are equal."""
+    """The divisor of each window's sum: an array in double precision, or one number where all are equal."""
     include_pad, divisor = options
     if divisor is not None:
         return float(divisor)
@@ -661,7 +661,7 @@ def adaptive_sizes(name: str, count: int, input: Tensor, output_size: Any) -> Si
 
 
 def segments(size: int, out: int) -> list[tuple[int, int]]:
-    """Where each of ``out`` windows begins and ends."""
+    """The begin and end of each of ``out`` windows."""
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
 
 
@@ -996,7 +996,7 @@ def fractional_max_pool_with_indices(
 
 
 def window_starts(xp: Any, samples: Any, size: int, kernel: int, out: int) -> Any:
-    """Where windows begin, (..., out), for one random number in [0, 1) each."""
+    """The places where windows begin, (..., out), for one random number in [0, 1) each."""
     number = xp.arange(out, dtype=samples.dtype)
     step = samples.dtype.type((size - kernel) / (out - 1)) if out > 1 else samples.dtype.type(0)
     starts = xp.trunc((samples[..., None] + number) * step) - xp.trunc(samples * step)[..., None]

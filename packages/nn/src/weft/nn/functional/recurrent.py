@@ -123,7 +123,7 @@ def formula(
     sizes: Sequence[int],
     reverse: bool,
 ) -> tuple[Tensor, State]:
-    """What `recurrent_layer` does, in ops; parameters are weight_ih, weight_hh, bias_ih, bias_hh, weight_hr."""
+    """`recurrent_layer` as a composition of ops; parameters are weight_ih, weight_hh, bias_ih, bias_hh, weight_hr."""
     weight_ih, weight_hh, bias_ih, bias_hh, weight_hr = parameters
     assert weight_ih is not None
     assert weight_hh is not None

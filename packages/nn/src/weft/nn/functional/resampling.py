@@ -1,7 +1,7 @@
 """Resampling along spatial dimensions: each element of the result is a sum of elements times weights.
 
 Interpolation and adaptive averaging are this with other weights. They are found on the host for one dimension at a
-time (`Taps`), and kept, since programs resample the same sizes again and again.
+time (`Taps`), and kept, since programs resample the same sizes repeatedly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Sizes = tuple[int, ...]
 
 
 class Taps:
-    """What the elements along one dimension of a result are made of.
+    """The elements and weights that each element along one dimension of a result is the sum of.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Taps:
 
     @cached_property
     def transposed(self) -> Taps:
-        """Those of the gradient: for each element, which of the result's it is in, and with which weights."""
+        """The taps of the gradient: for each element, the results that it is in, and its weights there."""
         count, out = self.rows.shape
         some = self.rows < self.size
         number = numpy.broadcast_to(numpy.arange(out), (count, out))[some]

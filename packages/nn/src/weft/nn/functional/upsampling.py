@@ -143,7 +143,7 @@ def output_sizes(
 
 
 def ratio(size: int, out: int, scale: float | None) -> float:
-    """How many input elements one output element is wide."""
+    """The width of one output element, in input elements."""
     return 1.0 / scale if scale is not None and scale > 0 else size / out
 
 

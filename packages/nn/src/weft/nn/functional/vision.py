@@ -96,7 +96,7 @@ def window_options(name: str, kernel_size: Any, dilation: Any, padding: Any, str
 
 
 def window_places(spatial: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:
-    """How many windows there are along each dimension."""
+    """The number of windows along each dimension."""
     return tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in zip(spatial, kernel, dilation, padding, stride)
     )

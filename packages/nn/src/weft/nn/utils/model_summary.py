@@ -42,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """What `summary` returns; printed, it is the table.
+    """The result of `summary`; printed, it is the table.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ def summary(
 def _arguments(
     model: Module, input_size: Any, input_data: Any, dtypes: Any, device: Any
 ) -> tuple[list[Any], dict[str, Any]]:
-    """What to call the model with, by position and by name."""
+    """The arguments to call the model with, by position and by name."""
     if input_data is not None:
         if isinstance(input_data, dict):
             return [], input_data

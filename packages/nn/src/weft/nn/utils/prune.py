@@ -207,7 +207,7 @@ def _validate_structured_pruning(t: Tensor) -> None:
 
 
 def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
-    """How many of ``tensor_size`` go: an integral amount, or so large a part."""
+    """The number of elements to prune, of ``tensor_size``: an integral amount, or so large a part."""
     return amount if isinstance(amount, int) else builtins.round(amount * tensor_size)
 
 
@@ -224,7 +224,7 @@ class Amount(BasePruningMethod):
         self.amount = amount
 
     def count(self, size: int) -> int:
-        """How many of ``size`` go.
+        """The number to prune, of ``size``.
 
         Raises
         ------

@@ -108,7 +108,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices one pass has; the data may change its length between passes."""
+        """The number of indices in one pass; the data may change its length between passes."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -278,5 +278,5 @@ def permutation(n: int, generator: Generator | None = None) -> list[int]:
 
 
 def _device_of(generator: Generator | None) -> Any:
-    """Where a generator draws; indices are the CPU's also when another device is the default."""
+    """The device on which a generator draws; indices are the CPU's also when another device is the default."""
     return "cpu" if generator is None else generator.device

@@ -29,7 +29,7 @@ class Fetcher:
 
 
 class MapFetcher(Fetcher):
-    """Of a dataset with ``__getitem__``: ``index`` is a list if batched, else one index."""
+    """Fetch from a dataset with ``__getitem__``: ``index`` is a list if batched, else one index."""
 
     def fetch(self, index: Any) -> Any:
         """The samples at ``index``, collated."""
@@ -46,7 +46,7 @@ class MapFetcher(Fetcher):
 
 
 class IterableFetcher(Fetcher):
-    """Of an iterable dataset: of ``index`` only the length counts."""
+    """Fetch from an iterable dataset: of ``index`` only the length counts."""
 
     ends = True
 

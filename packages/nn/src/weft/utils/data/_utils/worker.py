@@ -1,4 +1,4 @@
-"""What runs in a worker process: a loop that fetches the batches it is asked for."""
+"""The worker process: a loop that fetches the batches it is asked for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _parent_end_seconds = 0.3  # what the parent may take to end of a signal that th
 
 
 class WorkerInfo:
-    """What :func:`get_worker_info` tells a worker about itself.
+    """The result of :func:`get_worker_info`: what a worker knows about itself.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ def run_worker(job: Job, connection: Connection, inherited: list[Connection]) ->
 
 
 def _ending(parent: int, folders: list[str]) -> Callable[[int, Any], None]:
-    """What a worker does when it is terminated: a signal to the whole group ends the parent before it can clean up."""
+    """Handle termination of a worker: a signal to the whole group ends the parent before it can clean up."""
 
     def end(number: int, frame: Any) -> None:
         deadline = time.monotonic() + _parent_end_seconds

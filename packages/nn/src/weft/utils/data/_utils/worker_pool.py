@@ -115,7 +115,7 @@ class WorkerPool:
                 worker.connection.send_bytes(dumps(Reset()))
 
     def answers_due(self, worker_id: int) -> int:
-        """How many tasks a worker has not answered."""
+        """The number of tasks that a worker has not answered."""
         return self._workers[worker_id].answers_due
 
     def receive(self, worker_ids: list[int], timeout: float) -> tuple[int, Any]:
