@@ -12,6 +12,7 @@ import numpy
 
 from weft import _display_name
 from weft._devices.devices import backend_of, key_of, remember_new_key, resolve_device
+from weft._devices.devices import device as device_class
 from weft._docstrings import LIKE_OPTIONS, NEW_OPTIONS, OPTIONS, documented
 from weft._dtypes.dtypes import (
     ALIASES,
@@ -1311,7 +1312,7 @@ def _is_contiguous(self: Tensor, memory_format: MemoryFormat | None = None) -> b
 
 
 @op(name="convert", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
-def convert(input, dtype):
+def convert(input: Tensor, dtype: dtype_class) -> Tensor:
     """The elements converted to another dtype."""
     return convert.op(input, dtype)
 
@@ -1339,7 +1340,7 @@ def _(grad, input_dtype):
 
 
 @op(name="transfer", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
-def transfer(input, source, target):
+def transfer(input: Tensor, source: device_class, target: device_class) -> Tensor:
     """A copy on another device."""
     input = resolved(input)
     host = backend_of(source)
@@ -1347,7 +1348,7 @@ def transfer(input, source, target):
         array = host.to_device(input._array, target.index)
     else:
         array = backend_of(target).from_numpy(host.to_numpy(input._array), target.index)
-    made = make(array, key_of(input.dtype, target))
+    made: Any = make(array, key_of(input.dtype, target))
     if input._requires_grad and local.grad_enabled:
         record(transfer.op, made, (input, source, target), 1)
     return made

@@ -45,7 +45,7 @@ from weft.ops.matrices import matmul
 
 
 @op(name="linalg_cholesky", tensors="A", vmap="leading", autocast="float32")
-def cholesky_op(A, upper):
+def cholesky_op(A: Tensor, upper: bool) -> tuple[Tensor, Tensor]:
     """L with ``A = L L^H`` (or its conjugate transpose), and ``info``."""
     return cholesky_op.op(A, upper)
 
@@ -180,7 +180,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     vmap="elementwise",
     autocast="float32",
 )
-def cholesky_solve_op(B, L, upper):
+def cholesky_solve_op(B: Tensor, L: Tensor, upper: bool) -> Tensor:
     """``(L L^H)^-1 B``."""
     return cholesky_solve_op.op(B, L, upper)
 
@@ -225,7 +225,7 @@ def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
 
 
 @op(name="linalg_qr", tensors="A", vmap="leading", autocast="float32")
-def qr_op(A, mode):
+def qr_op(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
     """Q and R of matrices that are not wider than high."""
     return qr_op.op(A, mode)
 
@@ -311,7 +311,7 @@ def qr(input: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
 
 
 @op(name="linalg_svd", tensors="A", vmap="leading", autocast="float32")
-def svd_op(A, full_matrices, compute_uv):
+def svd_op(A: Tensor, full_matrices: bool, compute_uv: bool) -> tuple[Tensor, Tensor, Tensor]:
     """U, the singular values from the largest, and V^H."""
     return svd_op.op(A, full_matrices, compute_uv)
 
@@ -361,7 +361,7 @@ def _(grads, outputs):
 
 
 @op(name="linalg_svdvals", tensors="A", gradient=None, vmap="leading", autocast="float32")
-def svdvals_op(A):
+def svdvals_op(A: Tensor) -> Tensor:
     """The singular values from the largest, without history."""
     return svdvals_op.op(A)
 
@@ -419,7 +419,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> tuple[Tens
 
 
 @op(name="linalg_eigh", tensors="A", vmap="leading", autocast="float32")
-def eigh_op(A, UPLO):
+def eigh_op(A: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
     """Eigenvalues in ascending order, and eigenvectors, of Hermitian matrices."""
     return eigh_op.op(A, UPLO)
 
@@ -444,7 +444,7 @@ def _(grads, outputs):
 
 
 @op(name="linalg_eigvalsh", tensors="A", gradient=None, vmap="leading", autocast="float32")
-def eigvalsh_op(A, UPLO):
+def eigvalsh_op(A: Tensor, UPLO: str) -> Tensor:
     """The eigenvalues of Hermitian matrices in ascending order, without history."""
     return eigvalsh_op.op(A, UPLO)
 
@@ -455,7 +455,7 @@ def _(xp, A, UPLO):
 
 
 @op(name="linalg_eig", tensors="A", vmap="leading", autocast="float32")
-def eig_op(A):
+def eig_op(A: Tensor) -> tuple[Tensor, Tensor]:
     """Eigenvalues and eigenvectors, complex."""
     return eig_op.op(A)
 
@@ -487,7 +487,7 @@ def _(grads, outputs, A_dtype):
 
 
 @op(name="linalg_eigvals", tensors="A", gradient=None, vmap="leading", autocast="float32")
-def eigvals_op(A):
+def eigvals_op(A: Tensor) -> Tensor:
     """The eigenvalues, complex, without history."""
     return eigvals_op.op(A)
 
@@ -501,7 +501,7 @@ def _(xp, A):
 
 
 @op(name="linalg_lu_factor", tensors="A", vmap="leading", autocast="float32")
-def lu_factor_op(A, pivot):
+def lu_factor_op(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     """L and U in one matrix, the row exchanges, and ``info``."""
     return lu_factor_op.op(A, pivot)
 
@@ -540,7 +540,7 @@ def _(grads, outputs):
 
 
 @op(name="lu_permutation", tensors="pivots", gradient=None, dtypes="int", vmap="leading")
-def permutation_op(pivots, rows):
+def permutation_op(pivots: Tensor, rows: int) -> Tensor:
     """The order of the rows after the exchanges."""
     return permutation_op.op(pivots, rows)
 
@@ -726,7 +726,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 
 @op(name="linalg_ldl_factor", tensors="A", gradient="refused", vmap="leading", autocast="float32")
-def ldl_factor_op(A, hermitian):
+def ldl_factor_op(A: Tensor, hermitian: bool) -> tuple[Tensor, Tensor, Tensor]:
     """L and D in one matrix, LAPACK's pivots, and ``info``."""
     return ldl_factor_op.op(A, hermitian)
 
@@ -744,7 +744,7 @@ def _(xp, A, hermitian):
 
 
 @op(name="linalg_ldl_solve", tensors="LD pivots B", gradient="refused", vmap="elementwise", autocast="float32")
-def ldl_solve_op(LD, pivots, B, hermitian):
+def ldl_solve_op(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
     """``A^-1 B`` by the factorization of A; the pivots are a column, so that batches broadcast."""
     return ldl_solve_op.op(LD, pivots, B, hermitian)
 
@@ -902,7 +902,7 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
 
 
 @op(name="geqrf", tensors="input", gradient="refused", vmap="leading")
-def geqrf_op(input):
+def geqrf_op(input: Tensor) -> tuple[Tensor, Tensor]:
     """R and the Householder vectors below it in one matrix, and their factors."""
     return geqrf_op.op(input)
 

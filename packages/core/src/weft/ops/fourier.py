@@ -22,7 +22,7 @@ from weft.ops.views import unfold_backward, view_as_real
 
 
 @op(name="fft_c2c", result="same", dtypes="complex", vmap="along_dims", linear="input", autocast="float32")
-def c2c(input, dims, forward, scale):
+def c2c(input: Tensor, dims: tuple[int, ...], forward: bool, scale: float) -> Tensor:
     """``scale * sum(input * exp(-+ 2 pi i j k / n))`` over each of some dims; minus is forward."""
     return c2c.op(input, dims, forward, scale)
 
@@ -51,7 +51,7 @@ def _(grad, dims, forward, scale):
 
 
 @op(name="fft_r2c", dtypes="float", vmap="along_dims", linear="input", autocast="float32")
-def r2c(input, dims, scale):
+def r2c(input: Tensor, dims: tuple[int, ...], scale: float) -> Tensor:
     """The forward transform of real numbers; of the last dim only the first half, the other is its conjugate."""
     return r2c.op(input, dims, scale)
 
@@ -69,7 +69,7 @@ def _(grad, input_shape, dims, scale):
 
 
 @op(name="fft_c2r", dtypes="complex", vmap="along_dims", linear="input", autocast="float32")
-def c2r(input, dims, size, scale):
+def c2r(input: Tensor, dims: tuple[int, ...], size: int, scale: float) -> Tensor:
     """The inverse transform of the first half of a Hermitian signal, ``size`` real numbers along the last dim."""
     return c2r.op(input, dims, size, scale)
 
@@ -396,7 +396,7 @@ def check_spectra(input: Any, n_fft: int, hop_length: int, win_length: int, ones
 
 
 @op(name="fft_covered", vmap="elementwise", linear="input")
-def covered(input):
+def covered(input: Tensor) -> Tensor:
     """The sum of squares of windows at each sample, if there is a window over each."""
     return covered.op(input)
 

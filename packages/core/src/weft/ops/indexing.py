@@ -7,6 +7,7 @@ import operator
 import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
+from types import EllipsisType
 from typing import Any
 
 import numpy
@@ -110,7 +111,7 @@ def check_all_positions(shape: tuple[int, ...], indices: Any) -> None:
 
 
 @op(view=True, name="getitem")
-def basic(input, key):
+def basic(input: Tensor, key: tuple[int | slice | EllipsisType | None, ...]) -> Tensor:
     """The view that NumPy's basic indexing gives; the key is complete and checked."""
     return basic.op(input, key)
 
@@ -340,7 +341,7 @@ def checked_slice(value: slice) -> slice:
 
 
 @op(tensors="input indices", sequence="indices", dtypes=ALL_DTYPES, name="index", linear="input")
-def advanced(input, indices):
+def advanced(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """Elements at the positions that index tensors give, one (or None) for each dimension."""
     return advanced.op(input, indices)
 
@@ -445,7 +446,7 @@ def flat_positions(xp: Any, shape: tuple[int, ...], key: tuple[Any, ...]) -> Any
     name="index_put",
     linear="input values",
 )
-def put(input, indices, values, accumulate):
+def put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
     """A copy of ``input`` with values written (or added) at positions."""
     return put.op(input, indices, values, accumulate)
 
@@ -877,7 +878,7 @@ def written_by_backend(target: Any, arrays: list[Any], value: Any) -> bool:
     vmap="leading",
     linear="input source",
 )
-def replaced(input, source):
+def replaced(input: Tensor, source: Tensor) -> Tensor:
     """``source`` in place of ``input``."""
     return replaced.op(input, source)
 
@@ -1139,7 +1140,7 @@ def _(grad, input_shape, dim, index):
 
 
 @op(tensors="output_grad index", name="gather_backward", linear="output_grad")
-def gather_backward(output_grad, shape, dim, index):
+def gather_backward(output_grad: Tensor, shape: tuple[int, ...], dim: int, index: Tensor) -> Tensor:
     """Zeros of a shape, to which gradients are added at positions along a dimension."""
     return gather_backward.op(output_grad, shape, dim, index)
 
@@ -1218,7 +1219,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 
 @op(tensors="input index src", name="scatter", vmap="along_dims", numbers="src")
-def scattered(input, dim, index, src, adds):
+def scattered(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar, adds: bool) -> Tensor:
     """A copy of ``input`` with ``src`` written or added at positions along a dimension."""
     return scattered.op(input, dim, index, src, adds)
 
@@ -1269,7 +1270,7 @@ def _(input_tangent, dim, index, src_tangent, adds):
 
 
 @op(tensors="input index src", name="scatter_product", vmap="along_dims", numbers="src")
-def multiplied_at(input, dim, index, src):
+def multiplied_at(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar) -> Tensor:
     """A copy of ``input`` with ``src`` multiplied to what is at positions along a dimension."""
     return multiplied_at.op(input, dim, index, src)
 
@@ -1388,7 +1389,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 
 @op(tensors="input index source", name="index_add", linear="input source")
-def index_added(input, dim, index, source, alpha):
+def index_added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     """A copy of ``input`` with the slices of ``source`` added at positions along a dimension."""
     return index_added.op(input, dim, index, source, alpha)
 
@@ -1704,7 +1705,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 
 @op(name="nonzero", gradient=None, vmap="dynamic")
-def positions(input):
+def positions(input: Tensor) -> Tensor:
     """The positions of elements that are not 0, one in a row."""
     return positions.op(input)
 

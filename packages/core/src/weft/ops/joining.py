@@ -408,7 +408,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 
 @op(tensors="blocks", sequence="blocks", dtypes=ALL_DTYPES, name="block_diag", vmap="one_by_one", linear="blocks")
-def diagonal_blocks(blocks):
+def diagonal_blocks(blocks: Sequence[Tensor]) -> Tensor:
     """Matrices along the diagonal of one of zeros."""
     return diagonal_blocks.op(blocks)
 
@@ -550,7 +550,7 @@ def repeated_evenly(input: Any, times: int, dim: int) -> Any:
 
 
 @op(name="repeat_interleave", tensors="counts", gradient=None)
-def repeated_positions(counts):
+def repeated_positions(counts: Tensor) -> Tensor:
     """Each position as often as its count says."""
     return repeated_positions.op(counts)
 

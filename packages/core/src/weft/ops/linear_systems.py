@@ -30,7 +30,7 @@ from weft.ops.matrices import matmul
 
 
 @op(name="linalg_solve", tensors="A B", autocast="float32")
-def solve_op(A, B):
+def solve_op(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
     """``A^-1 B`` and ``info``."""
     return solve_op.op(A, B)
 
@@ -88,7 +88,7 @@ def solve_checked(name: str, A: Any, B: Any, left: bool = True) -> tuple[Any, An
     vmap="elementwise",
     autocast="float32",
 )
-def solve_triangular_op(A, B, upper, unitriangular):
+def solve_triangular_op(A: Tensor, B: Tensor, upper: bool, unitriangular: bool) -> Tensor:
     """``A^-1 B`` of a triangular matrix; the other triangle is not read."""
     return solve_triangular_op.op(A, B, upper, unitriangular)
 
@@ -164,7 +164,7 @@ def triangular_solve(
 
 
 @op(name="linalg_inv", tensors="A", vmap="leading", autocast="float32")
-def inv_op(A):
+def inv_op(A: Tensor) -> tuple[Tensor, Tensor]:
     """The inverse and ``info``."""
     return inv_op.op(A)
 

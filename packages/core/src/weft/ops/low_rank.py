@@ -253,7 +253,16 @@ def check_pencil(A: Any, B: Any, X: Any, iK: Any) -> None:
 
 
 @op(name="linalg_lobpcg", tensors="A B X iK", vmap="leading")
-def lobpcg_op(A, B, X, iK, niter, tol, largest, tracker):
+def lobpcg_op(
+    A: Tensor,
+    B: Tensor | None,
+    X: Tensor,
+    iK: Tensor | None,
+    niter: int,
+    tol: float,
+    largest: bool,
+    tracker: Callable[[Any], None] | None,
+) -> tuple[Tensor, Tensor]:
     """As many eigenvalues and vectors as X has columns."""
     return lobpcg_op.op(A, B, X, iK, niter, tol, largest, tracker)
 

@@ -472,7 +472,7 @@ def plus_product(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> 
 
 
 @op(tensors="input a b", result="same", compute_dtype="float32", name="addmm", vmap="elementwise", autocast="half")
-def sum_with_product(input, a, b, beta, alpha):
+def sum_with_product(input: Tensor, a: Tensor, b: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     """``beta * input + alpha * (a @ b)`` for matrices or batches of them."""
     return sum_with_product.op(input, a, b, beta, alpha)
 
@@ -823,7 +823,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 
 @op(tensors="input other", name="kron", compute_dtype="float32", promotes=True, linear="input | other")
-def blocks(input, other):
+def blocks(input: Tensor, other: Tensor) -> Tensor:
     """`kron` of tensors of equally many dimensions."""
     return blocks.op(input, other)
 
@@ -923,7 +923,7 @@ def vector_product(name: str, input: Any, other: Any, dim: int) -> Any:
     vmap="elementwise",
     linear="input | other",
 )
-def crossed(input, other, dim):
+def crossed(input: Tensor, other: Tensor, dim: int) -> Tensor:
     """The cross product of vectors along a dimension that is counted from the end."""
     return crossed.op(input, other, dim)
 

@@ -24,7 +24,7 @@ from weft.ops.views import complex_op
 
 
 @op(name="linalg_det", tensors="A", result="same", dtypes="float complex", vmap="leading", autocast="float32")
-def det_op(A):
+def det_op(A: Tensor) -> Tensor:
     """The determinant."""
     return det_op.op(A)
 
@@ -68,7 +68,7 @@ def det(input: Tensor) -> Tensor:
 
 
 @op(name="linalg_slogdet", tensors="A", vmap="leading", autocast="float32")
-def slogdet_op(A):
+def slogdet_op(A: Tensor) -> tuple[Tensor, Tensor]:
     """The sign (a number of modulus 1) of the determinant and the logarithm of its modulus."""
     return slogdet_op.op(A)
 
@@ -117,7 +117,7 @@ def logdet(input: Tensor) -> Tensor:
 
 
 @op(name="linalg_pinv", tensors="A", result="same", dtypes="float complex", vmap="leading", autocast="float32")
-def pinv_op(A, atol, rtol, hermitian):
+def pinv_op(A: Tensor, atol: float | Tensor, rtol: float | Tensor, hermitian: bool) -> Tensor:
     """The Moore-Penrose inverse; singular values up to ``max(atol, rtol * largest)`` count as 0."""
     return pinv_op.op(A, atol, rtol, hermitian)
 
@@ -220,7 +220,7 @@ PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800
     vmap="leading",
     autocast="float32",
 )
-def matrix_exp_op(A):
+def matrix_exp_op(A: Tensor) -> Tensor:
     """The exponential of a matrix."""
     return matrix_exp_op.op(A)
 

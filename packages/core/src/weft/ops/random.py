@@ -797,13 +797,13 @@ def bernoulli(
         p = checked_probability("bernoulli", p)
     source = generator_for("bernoulli", generator, input.device)
     if out is None:
-        return _bernoulli_each(input, p, source)
+        return _bernoulli_each.op(input, p, source)
     to_fill = room("bernoulli", out, input._array.shape)
     return write_out("bernoulli", out, _bernoulli.op(to_fill, input if p is None else None, p, source))
 
 
 @op(name="bernoulli", dtypes="bool int float", vmap="random")
-def _bernoulli_each(input, p, generator):
+def _bernoulli_each(input: Tensor, p: float | None, generator: Generator) -> Tensor:
     """1 with the probability that each element is, or all with probability `p`; else 0."""
     return _bernoulli_each.op(input, p, generator)
 
@@ -918,7 +918,9 @@ def check_deviations(std: Any) -> None:
 
 
 @op(name="normal", tensors="mean std", vmap="random")
-def _normal_each(mean, std, constant_mean, constant_std, generator):
+def _normal_each(
+    mean: Tensor | None, std: Tensor | None, constant_mean: float, constant_std: float, generator: Generator
+) -> Tensor:
     """Normal numbers of means and standard deviations in tensors; None: those of the constants."""
     return _normal_each.op(mean, std, constant_mean, constant_std, generator)
 

@@ -15,7 +15,7 @@ from weft._devices.devices import key_of
 from weft._dtypes.dtypes import BY_NUMPY, element_type, int64
 from weft._dtypes.dtypes import dtype as dtype_class
 from weft._engine import dimensions
-from weft._engine.dispatch import apply_view_fn, make
+from weft._engine.dispatch import Op, apply_view_fn, make
 from weft._engine.methods import expanded
 from weft._engine.methods import ops as methods_ops
 from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved, memory_of
@@ -855,7 +855,7 @@ def view_scatter_zeros(grad: Any, shape: tuple[int, ...], of: Any, args: tuple[A
 
 
 @op(name="embed", dtypes=ALL_DTYPES, linear="input")
-def embed(input, shape, of, args):
+def embed(input: Tensor, shape: tuple[int, ...], of: Op, args: tuple[Any, ...]) -> Tensor:
     """Zeros of a shape, in which the view that ``of`` makes holds ``input``."""
     return embed.op(input, shape, of, args)
 
@@ -889,7 +889,7 @@ def _(batch):
 
 
 @op(view=True, name="slice")
-def slice_dim(input, dim, start, stop, step):
+def slice_dim(input: Tensor, dim: int, start: int, stop: int, step: int) -> Tensor:
     """Every ``step``-th position from ``start`` to before ``stop`` along a dimension."""
     return slice_dim.op(input, dim, start, stop, step)
 
@@ -1065,7 +1065,7 @@ def _(batch):
 
 
 @op(name="unfold_backward", linear="input")
-def unfold_backward(grad, shape, dim, size, step):
+def unfold_backward(grad: Tensor, shape: tuple[int, ...], dim: int, size: int, step: int) -> Tensor:
     """The sum of windows at the places that they come from."""
     return unfold_backward.op(grad, shape, dim, size, step)
 
@@ -1224,7 +1224,7 @@ def positions_tensor(array: numpy.ndarray, like: Any) -> Any:
 
 
 @op(view=True, name="real", vmap="elementwise")
-def real_part(input):
+def real_part(input: Tensor) -> Tensor:
     """The real parts of a complex tensor, sharing memory."""
     return real_part.op(input)
 
@@ -1240,7 +1240,7 @@ def _(grad):
 
 
 @op(view=True, name="imag", vmap="elementwise")
-def imaginary_part(input):
+def imaginary_part(input: Tensor) -> Tensor:
     """The imaginary parts of a complex tensor, sharing memory."""
     return imaginary_part.op(input)
 
@@ -1256,7 +1256,7 @@ def _(grad):
 
 
 @op(tensors="real imag", name="complex", vmap="elementwise", linear="real imag")
-def complex_op(real, imag):
+def complex_op(real: Tensor, imag: Tensor) -> Tensor:
     """Complex numbers from their parts."""
     return complex_op.op(real, imag)
 
@@ -1367,7 +1367,7 @@ add_members(real=property(real, _set_real), imag=property(imag, _set_imag))
 
 
 @op(view=True, name="conj", vmap="elementwise")
-def conjugate_view(input):
+def conjugate_view(input: Tensor) -> Tensor:
     """The complex conjugate, sharing memory."""
     return conjugate_view.op(input)
 
@@ -1519,7 +1519,7 @@ def _(grad):
 
 
 @op(view=True, name="split")
-def split_sizes(input, sizes, dim):
+def split_sizes(input: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
     """Pieces of the given sizes along a dimension."""
     return split_sizes.op(input, sizes, dim)
 
@@ -1956,7 +1956,7 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: MemoryForm
 
 
 @op(tensors="base source", dtypes=ALL_DTYPES, name="view_scatter")
-def view_scatter(base, source, view_fn, order):
+def view_scatter(base: Tensor, source: Tensor, view_fn: Any, order: tuple[int, ...]) -> Tensor:
     """A copy of ``base``, with its dimensions in memory in this order, in which a view of it has other values."""
     return view_scatter.op(base, source, view_fn, order)
 
