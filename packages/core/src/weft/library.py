@@ -15,8 +15,9 @@ from weft._interception.torch_function import flatten
 from weft._tensor.base import Tensor
 from weft.autograd.function import Function
 from weft.ops._declare import composite, op, pointwise, registry
+from weft.ops._geometry import wrap_dim
 
-__all__ = ["CustomOpDef", "Interceptor", "composite", "custom_op", "get_op", "op", "pointwise"]
+__all__ = ["CustomOpDef", "Interceptor", "composite", "custom_op", "get_op", "op", "pointwise", "wrap_dim"]
 
 
 def get_op(name: str) -> Callable[..., Any]:
