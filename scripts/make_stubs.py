@@ -208,11 +208,11 @@ class Stub:
 
     def returned(self, function: Any, name: str) -> str:
         """The type of the result, as the declaration says it."""
-        inplace = name.endswith("_") and not name.endswith("__")
-        if inplace or is_operator(function) or is_inplace_operator(name) or is_pointwise(function):
-            return self.name_of("Tensor", weft.Tensor)
         source = inspect.unwrap(function)
         written = getattr(source, "__annotations__", {}).get("return", Any)
+        inplace = name.endswith("_") and not name.endswith("__") and written in (Any, "Any")
+        if inplace or is_operator(function) or is_inplace_operator(name) or is_pointwise(function):
+            return self.name_of("Tensor", weft.Tensor)
         if str(written).startswith("tuple[") and source.__name__ in dir(return_types):
             self.imports.add("from weft import return_types as _return_types")
             return f"_return_types.{source.__name__}"
@@ -296,7 +296,8 @@ def api() -> Iterator[str]:
     del others["weft"], others["functions"]
     stub = Stub(vars(_api).keys() | made.keys() | set(" ".join(LAZY.values()).split()), others)
     lines = []
-    for name, function in sorted(made.items()):
+    later = {name: getattr(weft, name) for name in LAZY["weft.ops._foreach"].split()}  # made from a list of names
+    for name, function in sorted((made | later).items()):
         lines += ["", *stub.definition(name, function, "", method=False)]
     yield from sorted(stub.imports | {"from typing import Any"})
     yield ""
@@ -314,7 +315,7 @@ def api() -> Iterator[str]:
     for home, names in LAZY.items():
         found = static_names(importlib.import_module(home))
         yield from (f"from {home} import {name} as {name}" for name in sorted(names.split()) if name in found)
-        instances += [(name, object) for name in sorted(names.split()) if name not in found]
+        instances += [(name, object) for name in sorted(names.split()) if name not in found and name not in later]
     yield "from weft._dtypes.dtypes import dtype as _dtype\n"
     for name, kind in instances:
         known = "_dtype" if kind is weft.dtype else kind.__name__ if others.get(kind.__name__) is kind else "Any"

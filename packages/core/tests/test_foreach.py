@@ -141,3 +141,10 @@ def test_in_place_variants_return_the_list_that_they_were_given(name, arguments)
 def test_packed_factors_have_one_dimension():
     with pytest.raises(RuntimeError, match="of dimension 1"):
         weft._foreach_addcmul([weft.ones(2)], [weft.ones(2)], [weft.ones(2)], weft.ones(1, 1))
+
+
+def test_results_are_tuples_and_lists_written_to_stay_the_same():
+    given = [weft.ones(2), weft.zeros(3)]
+    for found in (weft._foreach_abs(given), weft._foreach_add(given, 1), weft._foreach_norm(given)):
+        assert type(found) is tuple
+    assert weft._foreach_add_(given, 1) is given

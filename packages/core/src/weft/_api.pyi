@@ -344,97 +344,279 @@ LongStorage: Any
 LongTensor: Any
 ShortStorage: Any
 ShortTensor: Any
-_foreach_abs: Any
-_foreach_abs_: Any
-_foreach_acos: Any
-_foreach_acos_: Any
-_foreach_add: Any
-_foreach_add_: Any
-_foreach_addcdiv: Any
-_foreach_addcdiv_: Any
-_foreach_addcmul: Any
-_foreach_addcmul_: Any
-_foreach_asin: Any
-_foreach_asin_: Any
-_foreach_atan: Any
-_foreach_atan_: Any
-_foreach_ceil: Any
-_foreach_ceil_: Any
-_foreach_clamp_max: Any
-_foreach_clamp_max_: Any
-_foreach_clamp_min: Any
-_foreach_clamp_min_: Any
-_foreach_clone: Any
-_foreach_copy_: Any
-_foreach_cos: Any
-_foreach_cos_: Any
-_foreach_cosh: Any
-_foreach_cosh_: Any
-_foreach_div: Any
-_foreach_div_: Any
-_foreach_erf: Any
-_foreach_erf_: Any
-_foreach_erfc: Any
-_foreach_erfc_: Any
-_foreach_exp: Any
-_foreach_exp_: Any
-_foreach_expm1: Any
-_foreach_expm1_: Any
-_foreach_floor: Any
-_foreach_floor_: Any
-_foreach_frac: Any
-_foreach_frac_: Any
-_foreach_lerp: Any
-_foreach_lerp_: Any
-_foreach_lgamma: Any
-_foreach_lgamma_: Any
-_foreach_log: Any
-_foreach_log10: Any
-_foreach_log10_: Any
-_foreach_log1p: Any
-_foreach_log1p_: Any
-_foreach_log2: Any
-_foreach_log2_: Any
-_foreach_log_: Any
-_foreach_max: Any
-_foreach_maximum: Any
-_foreach_maximum_: Any
-_foreach_minimum: Any
-_foreach_minimum_: Any
-_foreach_mm: Any
-_foreach_mul: Any
-_foreach_mul_: Any
-_foreach_neg: Any
-_foreach_neg_: Any
-_foreach_norm: Any
-_foreach_pow: Any
-_foreach_pow_: Any
-_foreach_powsum: Any
-_foreach_reciprocal: Any
-_foreach_reciprocal_: Any
-_foreach_round: Any
-_foreach_round_: Any
-_foreach_rsqrt: Any
-_foreach_rsqrt_: Any
-_foreach_sigmoid: Any
-_foreach_sigmoid_: Any
-_foreach_sign: Any
-_foreach_sign_: Any
-_foreach_sin: Any
-_foreach_sin_: Any
-_foreach_sinh: Any
-_foreach_sinh_: Any
-_foreach_sqrt: Any
-_foreach_sqrt_: Any
-_foreach_sub: Any
-_foreach_sub_: Any
-_foreach_tan: Any
-_foreach_tan_: Any
-_foreach_tanh: Any
-_foreach_tanh_: Any
-_foreach_trunc: Any
-_foreach_trunc_: Any
-_foreach_zero_: Any
+
+def _foreach_abs(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.abs` of each tensor, as a tuple."""
+
+def _foreach_abs_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.abs` of each tensor, in place."""
+
+def _foreach_acos(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.acos` of each tensor, as a tuple."""
+
+def _foreach_acos_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.acos` of each tensor, in place."""
+
+def _foreach_add(self: Sequence[Tensor] | Scalar, other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> tuple[Tensor, ...]:
+    """`weft.add` of each tensor with ``other``, a list of tensors or numbers, or one value for all; as a tuple."""
+
+def _foreach_add_(self: Sequence[Tensor], other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> Sequence[Tensor]:
+    """`weft.add` of each tensor with ``other``, a list of tensors or numbers, or one value for all; in place."""
+
+def _foreach_addcdiv(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: Scalar | Sequence[Scalar] | Tensor = 1, scalars: Sequence[Scalar] | Tensor | None = None) -> tuple[Tensor, ...]:
+    """`weft.addcdiv` of each tensor with two lists and factors, as a tuple."""
+
+def _foreach_addcdiv_(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: Scalar | Sequence[Scalar] | Tensor = 1, scalars: Sequence[Scalar] | Tensor | None = None) -> Sequence[Tensor]:
+    """`weft.addcdiv` of each tensor with two lists and factors, in place."""
+
+def _foreach_addcmul(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: Scalar | Sequence[Scalar] | Tensor = 1, scalars: Sequence[Scalar] | Tensor | None = None) -> tuple[Tensor, ...]:
+    """`weft.addcmul` of each tensor with two lists and factors, as a tuple."""
+
+def _foreach_addcmul_(self: Sequence[Tensor], tensor1: Sequence[Tensor], tensor2: Sequence[Tensor], value: Scalar | Sequence[Scalar] | Tensor = 1, scalars: Sequence[Scalar] | Tensor | None = None) -> Sequence[Tensor]:
+    """`weft.addcmul` of each tensor with two lists and factors, in place."""
+
+def _foreach_asin(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.asin` of each tensor, as a tuple."""
+
+def _foreach_asin_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.asin` of each tensor, in place."""
+
+def _foreach_atan(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.atan` of each tensor, as a tuple."""
+
+def _foreach_atan_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.atan` of each tensor, in place."""
+
+def _foreach_ceil(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.ceil` of each tensor, as a tuple."""
+
+def _foreach_ceil_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.ceil` of each tensor, in place."""
+
+def _foreach_clamp_max(self: Sequence[Tensor] | Scalar, other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> tuple[Tensor, ...]:
+    """`weft.clamp_max` of each tensor with ``other``, a list of tensors or numbers, or one value for all; as a tuple."""
+
+def _foreach_clamp_max_(self: Sequence[Tensor], other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> Sequence[Tensor]:
+    """`weft.clamp_max` of each tensor with ``other``, a list of tensors or numbers, or one value for all; in place."""
+
+def _foreach_clamp_min(self: Sequence[Tensor] | Scalar, other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> tuple[Tensor, ...]:
+    """`weft.clamp_min` of each tensor with ``other``, a list of tensors or numbers, or one value for all; as a tuple."""
+
+def _foreach_clamp_min_(self: Sequence[Tensor], other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> Sequence[Tensor]:
+    """`weft.clamp_min` of each tensor with ``other``, a list of tensors or numbers, or one value for all; in place."""
+
+def _foreach_clone(self: Sequence[Tensor], *, memory_format: MemoryFormat | None = None) -> tuple[Tensor, ...]:
+    """A copy of each tensor, as a tuple."""
+
+def _foreach_copy_(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: _bool = False) -> Sequence[Tensor]:
+    """Copy each of the tensors ``src`` into its tensor."""
+
+def _foreach_cos(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.cos` of each tensor, as a tuple."""
+
+def _foreach_cos_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.cos` of each tensor, in place."""
+
+def _foreach_cosh(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.cosh` of each tensor, as a tuple."""
+
+def _foreach_cosh_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.cosh` of each tensor, in place."""
+
+def _foreach_div(self: Sequence[Tensor] | Scalar, other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> tuple[Tensor, ...]:
+    """`weft.div` of each tensor with ``other``, a list of tensors or numbers, or one value for all; as a tuple."""
+
+def _foreach_div_(self: Sequence[Tensor], other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> Sequence[Tensor]:
+    """`weft.div` of each tensor with ``other``, a list of tensors or numbers, or one value for all; in place."""
+
+def _foreach_erf(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.erf` of each tensor, as a tuple."""
+
+def _foreach_erf_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.erf` of each tensor, in place."""
+
+def _foreach_erfc(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.erfc` of each tensor, as a tuple."""
+
+def _foreach_erfc_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.erfc` of each tensor, in place."""
+
+def _foreach_exp(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.exp` of each tensor, as a tuple."""
+
+def _foreach_exp_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.exp` of each tensor, in place."""
+
+def _foreach_expm1(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.expm1` of each tensor, as a tuple."""
+
+def _foreach_expm1_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.expm1` of each tensor, in place."""
+
+def _foreach_floor(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.floor` of each tensor, as a tuple."""
+
+def _foreach_floor_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.floor` of each tensor, in place."""
+
+def _foreach_frac(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.frac` of each tensor, as a tuple."""
+
+def _foreach_frac_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.frac` of each tensor, in place."""
+
+def _foreach_lerp(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Scalar | Sequence[Scalar] | Sequence[Tensor] | None = None, weights: Sequence[Tensor] | None = None) -> tuple[Tensor, ...]:
+    """`weft.lerp` from each tensor to another, by a number, numbers or tensors; as a tuple."""
+
+def _foreach_lerp_(self: Sequence[Tensor], tensors1: Sequence[Tensor], weight: Scalar | Sequence[Scalar] | Sequence[Tensor] | None = None, weights: Sequence[Tensor] | None = None) -> Sequence[Tensor]:
+    """`weft.lerp` from each tensor to another, by a number, numbers or tensors; in place."""
+
+def _foreach_lgamma(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.lgamma` of each tensor, as a tuple."""
+
+def _foreach_lgamma_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.lgamma` of each tensor, in place."""
+
+def _foreach_log(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.log` of each tensor, as a tuple."""
+
+def _foreach_log10(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.log10` of each tensor, as a tuple."""
+
+def _foreach_log10_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.log10` of each tensor, in place."""
+
+def _foreach_log1p(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.log1p` of each tensor, as a tuple."""
+
+def _foreach_log1p_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.log1p` of each tensor, in place."""
+
+def _foreach_log2(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.log2` of each tensor, as a tuple."""
+
+def _foreach_log2_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.log2` of each tensor, in place."""
+
+def _foreach_log_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.log` of each tensor, in place."""
+
+def _foreach_max(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The largest element of each tensor, as a tuple."""
+
+def _foreach_maximum(self: Sequence[Tensor] | Scalar, other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> tuple[Tensor, ...]:
+    """`weft.maximum` of each tensor with ``other``, a list of tensors or numbers, or one value for all; as a tuple."""
+
+def _foreach_maximum_(self: Sequence[Tensor], other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> Sequence[Tensor]:
+    """`weft.maximum` of each tensor with ``other``, a list of tensors or numbers, or one value for all; in place."""
+
+def _foreach_minimum(self: Sequence[Tensor] | Scalar, other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> tuple[Tensor, ...]:
+    """`weft.minimum` of each tensor with ``other``, a list of tensors or numbers, or one value for all; as a tuple."""
+
+def _foreach_minimum_(self: Sequence[Tensor], other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> Sequence[Tensor]:
+    """`weft.minimum` of each tensor with ``other``, a list of tensors or numbers, or one value for all; in place."""
+
+def _foreach_mm(self: Sequence[Tensor] | Scalar, other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> tuple[Tensor, ...]:
+    """The product of each matrix with its other, as a tuple."""
+
+def _foreach_mul(self: Sequence[Tensor] | Scalar, other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> tuple[Tensor, ...]:
+    """`weft.mul` of each tensor with ``other``, a list of tensors or numbers, or one value for all; as a tuple."""
+
+def _foreach_mul_(self: Sequence[Tensor], other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> Sequence[Tensor]:
+    """`weft.mul` of each tensor with ``other``, a list of tensors or numbers, or one value for all; in place."""
+
+def _foreach_neg(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.neg` of each tensor, as a tuple."""
+
+def _foreach_neg_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.neg` of each tensor, in place."""
+
+def _foreach_norm(self: Sequence[Tensor], ord: Number = 2, dtype: DType | None = None) -> tuple[Tensor, ...]:
+    """The norm of the elements of each tensor, as a tuple."""
+
+def _foreach_pow(self: Sequence[Tensor] | Scalar, other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> tuple[Tensor, ...]:
+    """`weft.pow` of each tensor with ``other``, a list of tensors or numbers, or one value for all; as a tuple."""
+
+def _foreach_pow_(self: Sequence[Tensor], other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> Sequence[Tensor]:
+    """`weft.pow` of each tensor with ``other``, a list of tensors or numbers, or one value for all; in place."""
+
+def _foreach_powsum(self: Sequence[Tensor], ord: Number = 2, dtype: DType | None = None) -> tuple[Tensor, ...]:
+    """The sum of the elements' absolute values to the power ``ord``, as a tuple."""
+
+def _foreach_reciprocal(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.reciprocal` of each tensor, as a tuple."""
+
+def _foreach_reciprocal_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.reciprocal` of each tensor, in place."""
+
+def _foreach_round(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.round` of each tensor, as a tuple."""
+
+def _foreach_round_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.round` of each tensor, in place."""
+
+def _foreach_rsqrt(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.rsqrt` of each tensor, as a tuple."""
+
+def _foreach_rsqrt_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.rsqrt` of each tensor, in place."""
+
+def _foreach_sigmoid(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.sigmoid` of each tensor, as a tuple."""
+
+def _foreach_sigmoid_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.sigmoid` of each tensor, in place."""
+
+def _foreach_sign(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.sign` of each tensor, as a tuple."""
+
+def _foreach_sign_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.sign` of each tensor, in place."""
+
+def _foreach_sin(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.sin` of each tensor, as a tuple."""
+
+def _foreach_sin_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.sin` of each tensor, in place."""
+
+def _foreach_sinh(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.sinh` of each tensor, as a tuple."""
+
+def _foreach_sinh_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.sinh` of each tensor, in place."""
+
+def _foreach_sqrt(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.sqrt` of each tensor, as a tuple."""
+
+def _foreach_sqrt_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.sqrt` of each tensor, in place."""
+
+def _foreach_sub(self: Sequence[Tensor] | Scalar, other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> tuple[Tensor, ...]:
+    """`weft.sub` of each tensor with ``other``, a list of tensors or numbers, or one value for all; as a tuple."""
+
+def _foreach_sub_(self: Sequence[Tensor], other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None, *, alpha: Scalar = 1, **given: Any) -> Sequence[Tensor]:
+    """`weft.sub` of each tensor with ``other``, a list of tensors or numbers, or one value for all; in place."""
+
+def _foreach_tan(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.tan` of each tensor, as a tuple."""
+
+def _foreach_tan_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.tan` of each tensor, in place."""
+
+def _foreach_tanh(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.tanh` of each tensor, as a tuple."""
+
+def _foreach_tanh_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.tanh` of each tensor, in place."""
+
+def _foreach_trunc(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """`weft.trunc` of each tensor, as a tuple."""
+
+def _foreach_trunc_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """`weft.trunc` of each tensor, in place."""
+
+def _foreach_zero_(self: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Fill each tensor with 0."""
 
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of each element; real for complex input."""

@@ -28,6 +28,7 @@ from weft._interception.profiling import watched
 from weft._interception.torch_function import flatten, offer, overridable
 from weft._tensor.base import Tensor
 from weft.ops._inplace import bump
+from weft.types import DType, MemoryFormat, Number, Scalar
 
 UNARY = """
 abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt
@@ -82,7 +83,7 @@ def fused(name: str, columns: Columns, options: dict[str, Any]) -> Any:
         for tensor in columns[0]:
             bump(tensor, f"_foreach_{name}")
         return columns[0]
-    return [make(array, first) for array in made]
+    return tuple([make(array, first) for array in made])
 
 
 def find_kernel(key: Any, name: str) -> Callable[..., Any] | None:
@@ -109,8 +110,8 @@ def run(name: str, each: Callable[..., Any], tensors: Any, columns: Sequence[Any
         return found
     rows = zip(*(column if isinstance(column, list | tuple) else [column] * len(tensors) for column in columns))
     if not columns:
-        return [each(tensor, **options) for tensor in tensors]
-    return [each(tensor, *row, **options) for tensor, row in zip(tensors, rows)]
+        return tuple([each(tensor, **options) for tensor in tensors])
+    return tuple([each(tensor, *row, **options) for tensor, row in zip(tensors, rows)])
 
 
 _names: list[str] = []
@@ -146,7 +147,7 @@ def write_back(name: str) -> Callable[..., Any]:
 def unary(name: str) -> Callable[..., Any]:
     each = method(name)
 
-    def foreach(self: Any) -> Any:
+    def foreach(self: Sequence[Tensor]) -> tuple[Tensor, ...]:
         return run(name, each, self, (), {})
 
     return foreach
@@ -186,7 +187,13 @@ def other_of(name: str, other: Any, given: dict[str, Any]) -> Any:
 def binary(name: str) -> Callable[..., Any]:
     each = operation(name)
 
-    def foreach(self: Any, other: Any = None, *, alpha: Any = 1, **given: Any) -> Any:
+    def foreach(
+        self: Sequence[Tensor] | Scalar,
+        other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None,
+        *,
+        alpha: Scalar = 1,
+        **given: Any,
+    ) -> tuple[Tensor, ...]:
         other = other_of(name, other, given)
         if name.startswith("pow") and not isinstance(self, list | tuple):  # a number to the power of each tensor
             return run(name, lambda exponent: self**exponent, other, (), {})
@@ -198,7 +205,13 @@ def binary(name: str) -> Callable[..., Any]:
 def binary_(name: str) -> Callable[..., Any]:
     each = operation(name)
 
-    def foreach_(self: Any, other: Any = None, *, alpha: Any = 1, **given: Any) -> Any:
+    def foreach_(
+        self: Sequence[Tensor],
+        other: Sequence[Tensor] | Sequence[Scalar] | Tensor | Scalar | None = None,
+        *,
+        alpha: Scalar = 1,
+        **given: Any,
+    ) -> Sequence[Tensor]:
         return run(name, each, self, (other_of(name, other, given),), {} if alpha == 1 else {"alpha": alpha})
 
     return returning_lists(foreach_)
@@ -210,7 +223,13 @@ def scaled(name: str) -> Callable[..., Any]:
     def each(tensor: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
         return getattr(tensor, name)(tensor1, tensor2, value=value)
 
-    def foreach(self: Any, tensor1: Any, tensor2: Any, value: Any = 1, scalars: Any = None) -> Any:
+    def foreach(
+        self: Sequence[Tensor],
+        tensor1: Sequence[Tensor],
+        tensor2: Sequence[Tensor],
+        value: Scalar | Sequence[Scalar] | Tensor = 1,
+        scalars: Sequence[Scalar] | Tensor | None = None,
+    ) -> tuple[Tensor, ...]:
         factors = value if scalars is None else scalars
         if isinstance(factors, Tensor):
             if factors.ndim != 1:
@@ -225,6 +244,7 @@ def scaled(name: str) -> Callable[..., Any]:
 
 def returning_lists(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that writes into the tensors of a list, which it then returns: the same list."""
+    function.__annotations__["return"] = "Sequence[Tensor]"
 
     @functools.wraps(function)
     def foreach_(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -234,7 +254,7 @@ def returning_lists(function: Callable[..., Any]) -> Callable[..., Any]:
     return foreach_
 
 
-def norm(self: Any, ord: Any = 2, dtype: Any = None) -> Any:
+def norm(self: Sequence[Tensor], ord: Number = 2, dtype: DType | None = None) -> tuple[Tensor, ...]:
     def each(tensor: Any, ord: Any, dtype: Any) -> Any:
         from weft import linalg
 
@@ -243,14 +263,14 @@ def norm(self: Any, ord: Any = 2, dtype: Any = None) -> Any:
     return run("norm", each, self, (), {"ord": ord, "dtype": dtype})
 
 
-def powsum(self: Any, ord: Any = 2, dtype: Any = None) -> Any:
+def powsum(self: Sequence[Tensor], ord: Number = 2, dtype: DType | None = None) -> tuple[Tensor, ...]:
     def each(tensor: Any, ord: Any, dtype: Any) -> Any:
         return tensor.abs().pow(ord).sum(dtype=dtype)
 
     return run("powsum", each, self, (), {"ord": ord, "dtype": dtype})
 
 
-def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+def copy_(self: Sequence[Tensor], src: Sequence[Tensor], non_blocking: bool = False) -> Sequence[Tensor]:
     if not isinstance(src, list | tuple):
         raise TypeError(
             f"_foreach_copy_(): argument 'src' must be a list or tuple of Tensors, not {type(src).__name__}"
@@ -258,33 +278,43 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     return run("copy_", method("copy_"), self, (src,), {})
 
 
-def clone(self: Any, *, memory_format: Any = None) -> Any:
+def clone(self: Sequence[Tensor], *, memory_format: MemoryFormat | None = None) -> tuple[Tensor, ...]:
     options = {} if memory_format is None else {"memory_format": memory_format}
     return run("clone", method("clone"), self, (), options)
 
 
-def lerp(self: Any, tensors1: Any, weight: Any = None, weights: Any = None) -> Any:
+def lerp(
+    self: Sequence[Tensor],
+    tensors1: Sequence[Tensor],
+    weight: Scalar | Sequence[Scalar] | Sequence[Tensor] | None = None,
+    weights: Sequence[Tensor] | None = None,
+) -> tuple[Tensor, ...]:
     return run("lerp", method("lerp"), self, (tensors1, weight if weights is None else weights), {})
 
 
-def lerp_(self: Any, tensors1: Any, weight: Any = None, weights: Any = None) -> Any:
+def lerp_(
+    self: Sequence[Tensor],
+    tensors1: Sequence[Tensor],
+    weight: Scalar | Sequence[Scalar] | Sequence[Tensor] | None = None,
+    weights: Sequence[Tensor] | None = None,
+) -> Sequence[Tensor]:
     return run("lerp_", method("lerp_"), self, (tensors1, weight if weights is None else weights), {})
 
 
 def declare() -> None:
     """Make all of them."""
     for name in UNARY.split():
-        declared(name, unary(name), f"`weft.{name}` of each tensor, as a list.")
+        declared(name, unary(name), f"`weft.{name}` of each tensor, as a tuple.")
         declared(f"{name}_", unary_(f"{name}_"), f"`weft.{name}` of each tensor, in place.")
     for name in BINARY.split():
         operand = "a list of tensors or numbers, or one value for all"
-        declared(name, binary(name), f"`weft.{name}` of each tensor with ``other``, {operand}; as a list.")
+        declared(name, binary(name), f"`weft.{name}` of each tensor with ``other``, {operand}; as a tuple.")
         declared(f"{name}_", binary_(f"{name}_"), f"`weft.{name}` of each tensor with ``other``, {operand}; in place.")
     for name in ("addcmul", "addcdiv"):
-        declared(name, scaled(name), f"`weft.{name}` of each tensor with two lists and one or many factors, as a list.")
+        declared(name, scaled(name), f"`weft.{name}` of each tensor with two lists and factors, as a tuple.")
         in_place = returning_lists(scaled(f"{name}_"))
         declared(f"{name}_", in_place, f"`weft.{name}` of each tensor with two lists and factors, in place.")
-    declared("lerp", lerp, "`weft.lerp` from each tensor to another, by a number, numbers or tensors; as a list.")
+    declared("lerp", lerp, "`weft.lerp` from each tensor to another, by a number, numbers or tensors; as a tuple.")
     declared(
         "lerp_",
         returning_lists(lerp_),
@@ -292,11 +322,11 @@ def declare() -> None:
     )
     declared("zero_", unary_("zero_"), "Fill each tensor with 0.")
     declared("copy_", returning_lists(copy_), "Copy each of the tensors ``src`` into its tensor.")
-    declared("clone", clone, "A copy of each tensor, as a list.")
-    declared("max", unary("max"), "The largest element of each tensor, as a list.")
-    declared("norm", norm, "The norm of the elements of each tensor, as a list.")
-    declared("powsum", powsum, "The sum of the elements' absolute values to the power ``ord``, as a list.")
-    declared("mm", binary("mm"), "The product of each matrix with its other, as a list.")
+    declared("clone", clone, "A copy of each tensor, as a tuple.")
+    declared("max", unary("max"), "The largest element of each tensor, as a tuple.")
+    declared("norm", norm, "The norm of the elements of each tensor, as a tuple.")
+    declared("powsum", powsum, "The sum of the elements' absolute values to the power ``ord``, as a tuple.")
+    declared("mm", binary("mm"), "The product of each matrix with its other, as a tuple.")
 
 
 declare()
