@@ -664,7 +664,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: 
     """``beta * input + alpha * outer(vec1, vec2)``."""
 
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions exchanged, and conjugated."""
+    """Return the conjugate transpose of a matrix or a batch of matrices: a view."""
 
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`alias`, in new memory."""
@@ -691,7 +691,7 @@ def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool 
     """Whether any element is true (not 0), over some dimensions or in all."""
 
 def arange(start: Number | Tensor = 0, end: Number | Tensor | None = None, step: Number | Tensor = 1, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
-    """Numbers from ``start`` to before ``end``, ``step`` apart."""
+    """Count from ``start`` to before ``end`` in steps of ``step``."""
 
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose cosine is each element, in radians."""
@@ -745,7 +745,7 @@ def argwhere(input: Tensor) -> Tensor:
     """The positions of elements that are not 0, one in a row."""
 
 def as_strided(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
-    """A view of the tensor's storage with any sizes and strides, counted in elements."""
+    """View a tensor's storage with any sizes and strides, counted in elements."""
 
 def as_strided_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.as_strided`: writes into ``self`` and returns it."""
@@ -754,7 +754,7 @@ def as_strided_copy(input: Tensor, size: _int | Sequence[_int], stride: _int | S
     """`as_strided`, in new memory."""
 
 def as_strided_scatter(input: Tensor, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``."""
+    """Copy ``input``, with the memory around it, and replace the view that `as_strided` makes."""
 
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose sine is each element, in radians."""
@@ -785,33 +785,33 @@ def atanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
 
 @_overload
 def atleast_1d(tensor: Tensor, /) -> Tensor:
-    """Tensors with at least 1 dimension."""
+    """Give tensors without dimensions one dimension."""
 @_overload
 def atleast_1d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]:
-    """Tensors with at least 1 dimension."""
+    """Give tensors without dimensions one dimension."""
 @_overload
 def atleast_1d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
-    """Tensors with at least 1 dimension."""
+    """Give tensors without dimensions one dimension."""
 
 @_overload
 def atleast_2d(tensor: Tensor, /) -> Tensor:
-    """Tensors with at least 2 dimensions, added in front."""
+    """Give tensors at least 2 dimensions; new ones are added in front."""
 @_overload
 def atleast_2d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]:
-    """Tensors with at least 2 dimensions, added in front."""
+    """Give tensors at least 2 dimensions; new ones are added in front."""
 @_overload
 def atleast_2d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
-    """Tensors with at least 2 dimensions, added in front."""
+    """Give tensors at least 2 dimensions; new ones are added in front."""
 
 @_overload
 def atleast_3d(tensor: Tensor, /) -> Tensor:
-    """Tensors with at least 3 dimensions; the third is added behind."""
+    """Give tensors at least 3 dimensions; the third is added behind."""
 @_overload
 def atleast_3d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]:
-    """Tensors with at least 3 dimensions; the third is added behind."""
+    """Give tensors at least 3 dimensions; the third is added behind."""
 @_overload
 def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]:
-    """Tensors with at least 3 dimensions; the third is added behind."""
+    """Give tensors at least 3 dimensions; the third is added behind."""
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * bmm(batch1, batch2)``."""
@@ -820,13 +820,13 @@ def bartlett_window(window_length: _int, periodic: _bool = True, *, dtype: DType
     """Bartlett's window, a triangle."""
 
 def bernoulli(input: Tensor, p: _float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """1 where an event happens whose probability the element of `input` is, 0 elsewhere."""
+    """Draw 1 with the probability that each element of `input` gives, else 0."""
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
     """How often each integer from 0 on occurs, or the sum of the weights at its places."""
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Successes in `count` trials of probability `prob` each."""
+    """Draw from binomial distributions: the number of successes in `count` trials of probability `prob`."""
 
 def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The bits that are set in both."""
@@ -850,7 +850,7 @@ def blackman_window(window_length: _int, periodic: _bool = True, *, dtype: DType
     """Blackman's window: ``0.42 - 0.5 cos(2 pi x) + 0.08 cos(4 pi x)``."""
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """A matrix with the given matrices along its diagonal and zeros elsewhere."""
+    """Make a block-diagonal matrix of the given matrices."""
 
 def bmm(input: Tensor, mat2: Tensor, *, out_dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
     """The products of two batches of matrices of one batch size."""
@@ -859,19 +859,19 @@ def broadcast_shapes(*shapes: _int | Sequence[_int]) -> Size:
     """The shape that shapes (or sizes) broadcast to."""
 
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Tensors expanded to their common shape."""
+    """Broadcast tensors to their common shape: views."""
 
 def broadcast_to(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int] | None = None) -> Tensor:
-    """`expand` under NumPy's name."""
+    """Broadcast a tensor to a shape: a view, as `Tensor.expand` gives it."""
 
 def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: _bool = False, right: _bool = False, out: Tensor | None = None) -> Tensor:
     """Which interval between sorted boundaries each element lies in."""
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All combinations of the elements of vectors, one in a row."""
+    """Return the Cartesian product of vectors, one combination of elements in a row."""
 
 def cat(tensors: Sequence[Tensor], dim: _int = 0, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
-    """Tensors one after the other along a dimension that they have."""
+    """Concatenate tensors along a dimension that they have."""
 
 def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
     """The p-norm distances of each vector of ``x1`` to each of ``x2``."""
@@ -895,7 +895,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: _bool = False, *, out: 
     """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
 
 def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-    """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
+    """Split a tensor into at most ``chunks`` pieces of equal size (the last may be smaller)."""
 
 def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """Each element moved into [min, max]."""
@@ -922,34 +922,34 @@ def clip_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
+    """Copy a tensor; gradients flow through the copy, which is dense in the input's order of dimensions."""
 
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Vectors as columns beside each other, and matrices side by side."""
+    """Concatenate vectors, as columns, and matrices horizontally."""
 
 def combinations(input: Tensor, r: _int = 2, with_replacement: _bool = False) -> Tensor:
     """All choices of r elements of a vector, in order, one in a row."""
 
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex numbers from their real and imaginary parts."""
+    """Make complex numbers from their real and imaginary parts."""
 
 def concat(tensors: Sequence[Tensor], dim: _int = 0, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
-    """Tensors one after the other along a dimension that they have."""
+    """Concatenate tensors along a dimension that they have."""
 
 def concatenate(tensors: Sequence[Tensor], dim: _int = 0, *, axis: _int | None = None, out: Tensor | None = None) -> Tensor:
-    """Tensors one after the other along a dimension that they have."""
+    """Concatenate tensors along a dimension that they have."""
 
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate, sharing memory; a real tensor is itself."""
+    """Return the complex conjugate: a view; a real tensor is returned itself."""
 
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
+    """Compute the complex conjugate in new memory; a real tensor is returned itself."""
 
 def conj_physical_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
 
 def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: Scalar = 0) -> Tensor:
-    """The tensor with so many elements of one value before and behind it, along the last dimensions."""
+    """Pad a tensor with one value before and behind it, along its last dimensions."""
 
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """The size of ``input`` with the sign of ``other``."""
@@ -973,7 +973,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08
     """The cosine of the angle between vectors along a dimension: ``sum(x1 * x2) / (norm(x1) * norm(x2))``."""
 
 def count_nonzero(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
-    """How many elements are not 0, along some dimensions or in all."""
+    """Count the elements that are not 0, along some dimensions or in all."""
 
 def cov(input: Tensor, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariances of variables: one in each row, one observation in each column."""
@@ -1006,7 +1006,7 @@ def det(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of each square matrix of a batch."""
 
 def detach(input: Tensor) -> Tensor:
-    """The same memory, without history: a new leaf that does not require grad."""
+    """Return a view that autograd takes for a new leaf, which does not require grad."""
 
 def detach_(self: Any) -> Tensor:
     """Forget the history: from here on the tensor is a leaf that does not require grad."""
@@ -1015,22 +1015,22 @@ def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`detach`, in new memory."""
 
 def diag(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
+    """Make a matrix with a vector on a diagonal, or return a diagonal of a matrix."""
 
 def diag_embed(input: Tensor, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-    """Matrices with the last dimension of ``input`` along a diagonal and zeros elsewhere."""
+    """Make matrices with the last dimension of ``input`` on a diagonal and zeros elsewhere."""
 
 def diagflat(input: Tensor, offset: _int = 0) -> Tensor:
-    """The matrix with all elements along a diagonal."""
+    """Make a matrix with all elements of a tensor on a diagonal."""
 
 def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-    """The elements at equal positions of two dimensions, as the last dimension; shares memory."""
+    """Return the diagonal of two dimensions as the last dimension: a view."""
 
 def diagonal_copy(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """`diagonal`, in new memory."""
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
-    """A copy of ``input`` with a diagonal replaced."""
+    """Copy ``input`` and replace a diagonal."""
 
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """The differences of neighbours along a dimension, n times over."""
@@ -1054,22 +1054,22 @@ def dsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = No
     """Split into equal parts, or before given indices, along the third dimension."""
 
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors one behind the other, along dimension 2."""
+    """Concatenate tensors depthwise, along dimension 2."""
 
 def einsum(equation: str | Tensor, *operands: Tensor | Sequence[Any]) -> Tensor:
     """Sums of products of elements, by Einstein's convention."""
 
 def empty(*size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None, out: Tensor | None = None) -> Tensor:
-    """An uninitialised tensor."""
+    """Make a tensor without setting its elements."""
 
 def empty_like(input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
-    """An uninitialised tensor of another's shape, dtype and device."""
+    """Make a tensor of another's shape, dtype and device, without setting its elements."""
 
 def empty_permuted(size: _int | Sequence[_int], physical_layout: Sequence[_int], *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None) -> Tensor:
-    """An uninitialised tensor that is dense in memory with its dimensions in the order of ``physical_layout``."""
+    """Make a tensor that is dense in memory in the order of ``physical_layout``, without setting its elements."""
 
 def empty_strided(size: _int | Sequence[_int], stride: _int | Sequence[_int], *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
-    """An uninitialised tensor with these strides, counted in elements."""
+    """Make a tensor with these strides, counted in elements, without setting its elements."""
 
 def eq(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """Where the elements are equal."""
@@ -1105,10 +1105,10 @@ def exp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.exp`: writes into ``self`` and returns it."""
 
 def expand(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int] | None = None, implicit: _bool = False) -> Tensor:
-    """Dimensions of size 1 repeated without memory; -1 leaves a size as it is."""
+    """Repeat dimensions of size 1 without copying: a view; -1 leaves a size as it is."""
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """`expand` to the shape of another tensor."""
+    """Expand a tensor to the shape of another, see `Tensor.expand`."""
 
 def expand_copy(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int] | None = None, implicit: _bool = False, out: Tensor | None = None) -> Tensor:
     """`expand`, in new memory."""
@@ -1120,10 +1120,10 @@ def expm1_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
 
 def eye(n: _int, m: _int | None = None, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
-    """Ones on the diagonal of a matrix, zeros elsewhere."""
+    """Make a matrix with ones on the diagonal and zeros elsewhere."""
 
 def fill(input: Tensor, value: Scalar | Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A tensor like ``input`` with one value everywhere."""
+    """Make a tensor like ``input`` filled with one value."""
 
 def fill_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.fill`: writes into ``self`` and returns it."""
@@ -1135,16 +1135,16 @@ def fix_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
 def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-    """The dimensions from ``start_dim`` to ``end_dim`` as one."""
+    """Merge the dimensions from ``start_dim`` to ``end_dim`` into one."""
 
 def flip(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
-    """The elements in reverse order along some dimensions: a copy."""
+    """Reverse the order of elements along some dimensions: a copy."""
 
 def fliplr(input: Tensor) -> Tensor:
-    """The columns in reverse order."""
+    """Reverse the order of the columns."""
 
 def flipud(input: Tensor) -> Tensor:
-    """The rows in reverse order."""
+    """Reverse the order of the rows."""
 
 def float_power(input: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """`pow` in float64, or complex128 if one of the two is complex."""
@@ -1180,13 +1180,13 @@ def frobenius_norm(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = F
     """The root of the sum of squares over some dimensions."""
 
 def full(size: _int | Sequence[_int], fill_value: Scalar | Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
-    """A tensor with one value everywhere."""
+    """Make a tensor filled with one value."""
 
 def full_like(input: Tensor, fill_value: Scalar | Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
-    """One value everywhere, of another tensor's shape, dtype and device."""
+    """Make a tensor filled with one value, with another's shape, dtype and device."""
 
 def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None) -> Tensor:
-    """One element for each position in ``index``: ``out[i][j] = input[index[i][j]][j]`` for dim 0."""
+    """Gather one element for each position in ``index``: ``out[i][j] = input[index[i][j]][j]`` for dim 0."""
 
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor of each pair of elements."""
@@ -1243,7 +1243,7 @@ def hsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = No
     """Split into equal parts, or before given indices, along the second dimension (the first, if there is one only)."""
 
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors side by side: along dimension 1, or 0 if they have one."""
+    """Concatenate tensors horizontally: along dimension 1, or 0 if they have one dimension."""
 
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The length of the hypotenuse for each pair of legs, without overflow."""
@@ -1261,19 +1261,19 @@ def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tenso
     """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``. It needs SciPy."""
 
 def imag(input: Tensor) -> Tensor:
-    """The imaginary parts of a complex tensor, sharing memory."""
+    """Return the imaginary parts of a complex tensor: a view."""
 
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
-    """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
+    """Copy ``input`` and add ``alpha * source`` to the slices at some positions along a dimension."""
 
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
+    """Copy ``input`` and write the slices of ``source`` at some positions along a dimension."""
 
 def index_fill(input: Tensor, dim: _int, index: Tensor, value: Scalar | Tensor) -> Tensor:
-    """A copy of ``input`` with one value at some positions along a dimension."""
+    """Copy ``input`` and fill the slices at some positions along a dimension with one value."""
 
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
-    """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives."""
+    """Copy ``input`` and write ``values`` at the positions that a tuple of index tensors gives."""
 
 def index_put_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
@@ -1282,7 +1282,7 @@ def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce
     """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension."""
 
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The slices at some positions along a dimension."""
+    """Select the slices at some positions along a dimension."""
 
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inner products along the last dimension of both."""
@@ -1378,7 +1378,7 @@ def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
 
 def linspace(start: Scalar | Tensor, end: Scalar | Tensor, steps: _int, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
-    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
+    """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
 
 def lobpcg(A: Tensor, k: _int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: _int | None = None, iK: Tensor | None = None, niter: _int | None = None, tol: _float | None = None, largest: _bool | None = None, method: str | None = None, tracker: Callable[[Any], None] | None = None, ortho_iparams: dict[str, _int] | None = None, ortho_fparams: dict[str, _float] | None = None, ortho_bparams: dict[str, _bool] | None = None) -> tuple[Tensor, Tensor]:
     """The k largest or smallest eigenvalues of ``A x = lambda B x`` with symmetric A, and their vectors."""
@@ -1441,7 +1441,7 @@ def logit_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
 def logspace(start: Scalar | Tensor, end: Scalar | Tensor, steps: _int, base: _float = 10.0, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
-    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
+    """Return ``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``."""
 
 def logsumexp(input: Tensor, dim: _int | Sequence[_int], keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exponentials over some dimensions, without overflow."""
@@ -1462,10 +1462,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
     """``input`` with another value where the mask holds."""
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy of ``input`` in which the elements where the mask is true come from ``source``, one after the other."""
+    """Copy ``input`` and write the elements of ``source``, one after the other, where the mask is true."""
 
 def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements where the mask is true, in one dimension."""
+    """Select the elements where the mask is true, as one dimension."""
 
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
@@ -1500,7 +1500,7 @@ def median(input: Tensor, dim: _int, keepdim: _bool=False, *, out: tuple[Tensor,
     """The lower median over all elements, or along a dimension with its position."""
 
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Grids of coordinates from vectors."""
+    """Make grids of coordinates from vectors."""
 
 @_overload
 def min(input: Tensor, *, out: Tensor | None=None) -> Tensor:
@@ -1522,10 +1522,10 @@ def mode(input: Tensor, dim: _int = -1, keepdim: _bool = False, *, out: tuple[Te
     """The most frequent value along a dimension, and a position of it."""
 
 def moveaxis(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-    """Some dimensions moved to other places; the others keep their order."""
+    """Move dimensions to other places; the others keep their order."""
 
 def movedim(input: Tensor, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-    """Some dimensions moved to other places; the others keep their order."""
+    """Move dimensions to other places; the others keep their order."""
 
 def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements in order along the first dimension."""
@@ -1534,7 +1534,7 @@ def mul(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = 
     """The product of each pair of elements."""
 
 def multinomial(input: Tensor, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
-    """Columns drawn at random, with weights, from each row."""
+    """Draw column indices from each row, with the elements as weights."""
 
 def multiply(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """The product of each pair of elements."""
@@ -1568,7 +1568,7 @@ def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bo
     """The sum of the elements that are not nan."""
 
 def narrow(input: Tensor, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
-    """``length`` positions from ``start`` on, along a dimension; shares memory."""
+    """Select ``length`` positions from ``start`` on along a dimension: a view."""
 
 def narrow_copy(input: Tensor, dim: _int, start: _int | Tensor, length: _int, *, out: Tensor | None = None) -> Tensor:
     """`narrow`, in new memory."""
@@ -1593,13 +1593,13 @@ def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
 
 @_overload
 def nonzero(input: Tensor, *, as_tuple: Literal[False]=False, out: Tensor | None=None) -> Tensor:
-    """The positions of elements that are not 0, in the order of the elements."""
+    """Find the positions of elements that are not 0, in the order of the elements."""
 @_overload
 def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-    """The positions of elements that are not 0, in the order of the elements."""
+    """Find the positions of elements that are not 0, in the order of the elements."""
 
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Tensor | None = None) -> Tensor:
-    """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
+    """Find the positions of the first ``size`` elements that are not 0; missing ones are ``fill_value``."""
 
 def norm(input: Tensor, p: _float | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
     """The p-norm over some dimensions, or over all."""
@@ -1608,7 +1608,7 @@ def norm_except_dim(v: Tensor, pow: _int = 2, dim: _int = 0) -> Tensor:
     """The p-norm over all dimensions but one, which keeps its place; over all for ``dim=-1``."""
 
 def normal(mean: _float | Tensor, std: _float | Tensor = 1.0, size: Sequence[_int] | None = None, *, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-    """Normal numbers of given means and standard deviations."""
+    """Draw normal numbers of given means and standard deviations."""
 
 def not_equal(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """Where the elements differ."""
@@ -1620,10 +1620,10 @@ def numel(input: Tensor) -> _int:
     """The number of elements of a tensor."""
 
 def ones(*size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
-    """A tensor of ones."""
+    """Make a tensor filled with ones."""
 
 def ones_like(input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
-    """Ones of another tensor's shape, dtype and device."""
+    """Make a tensor of ones with another's shape, dtype and device."""
 
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of a product of Householder reflections ``I - tau v v^H``."""
@@ -1644,7 +1644,7 @@ def pdist(input: Tensor, p: _float = 2.0) -> Tensor:
     """The p-norm distances of each pair of rows, in the order of the upper triangle."""
 
 def permute(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
-    """The dimensions in another order, sharing memory."""
+    """Reorder the dimensions: a view."""
 
 def permute_copy(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None, out: Tensor | None = None) -> Tensor:
     """`permute`, in new memory."""
@@ -1653,10 +1653,10 @@ def pinverse(input: Tensor, rcond: _float = 1e-15) -> Tensor:
     """The Moore-Penrose inverse of each matrix of a batch."""
 
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Counts of events whose mean numbers are the elements of `input`, in its dtype."""
+    """Draw from Poisson distributions whose rates are the elements of `input`."""
 
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex numbers from their absolute values and angles: ``abs * exp(i * angle)``."""
+    """Make complex numbers from their absolute values and angles: ``abs * exp(i * angle)``."""
 
 def polygamma(n: _int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The n-th derivative of `digamma`."""
@@ -1671,7 +1671,7 @@ def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtyp
     """The product over one dimension, or over all."""
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
-    """A copy with ``source`` at positions of the flattened tensor."""
+    """Copy the tensor and write ``source`` at positions of the flattened copy."""
 
 def qr(input: Tensor, some: _bool = True, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.qr:
     """``input = Q R`` with orthonormal columns in Q and an upper triangular R."""
@@ -1686,34 +1686,34 @@ def rad2deg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.rad2deg`: writes into ``self`` and returns it."""
 
 def rand(*size: _int | Sequence[_int], generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-    """A tensor of numbers uniform on [0, 1)."""
+    """Draw numbers from the uniform distribution on [0, 1)."""
 
 def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
-    """Numbers uniform on [0, 1), of another tensor's shape, dtype and device."""
+    """Draw numbers uniform on [0, 1), with another tensor's shape, dtype and device."""
 
 def randint(*args: _int | Sequence[_int], low: _int | None = None, high: _int | None = None, size: Sequence[_int] | None = None, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-    """A tensor of whole numbers from `low` up to, but not with, `high`."""
+    """Draw integers uniformly from `low` (inclusive) to `high` (exclusive)."""
 
 def randint_like(input: Tensor, *args: _int | Tensor, low: _int | Tensor | None = None, high: _int | Tensor | None = None, generator: Generator | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
-    """Whole numbers from `low` up to, but not with, `high`, of another tensor's shape, dtype and device."""
+    """Draw integers from `low` (inclusive) to `high` (exclusive), with another tensor's shape, dtype and device."""
 
 def randn(*size: _int | Sequence[_int], generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-    """A tensor of normal numbers of mean 0 and variance 1."""
+    """Draw numbers from the normal distribution of mean 0 and variance 1."""
 
 def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, pin_memory: _bool = False, requires_grad: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
-    """Normal numbers of mean 0 and variance 1, of another tensor's shape, dtype and device."""
+    """Draw normal numbers of mean 0 and variance 1, with another tensor's shape, dtype and device."""
 
 def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
-    """The numbers from 0 to n - 1 in random order."""
+    """Return the integers from 0 to n - 1 in random order."""
 
 def range(start: Number = 0, end: Number | None = None, step: Number = 1, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, out: Tensor | None = None) -> Tensor:
-    """Numbers from ``start`` to ``end`` inclusive, ``step`` apart; deprecated, use `arange`."""
+    """Count from ``start`` to ``end`` inclusive in steps of ``step``; deprecated, use `arange`."""
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
+    """Flatten a tensor to one dimension: a view where the strides allow it, else a copy."""
 
 def real(input: Tensor) -> Tensor:
-    """The real parts, sharing memory; a real tensor is itself."""
+    """Return the real parts: a view; a real tensor is returned itself."""
 
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 divided by each element."""
@@ -1734,16 +1734,16 @@ def renorm(input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor 
     """Scale down each slice along a dimension whose p-norm exceeds ``maxnorm``."""
 
 def repeat_interleave(input: Tensor, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
-    """Each element (or slice along ``dim``) repeated, one after the other."""
+    """Repeat each element, or each slice along ``dim``."""
 
 def reshape(input: Tensor, *args: _int | Sequence[_int], shape: Sequence[_int] | None = None) -> Tensor:
-    """The same elements under another shape: a view where the strides allow it, else a copy."""
+    """Change the shape: a view where the strides allow it, else a copy."""
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """`reshape` to the shape of another tensor."""
+    """Change the shape to that of another tensor, see `reshape`."""
 
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    """Give the tensor itself the size of another (see `Tensor.resize_`)."""
+    """Change the size of the tensor itself to that of another (see `Tensor.resize_`)."""
 
 def resolve_conj(input: Tensor) -> Tensor:
     """A copy with the values in memory, if the conjugate bit is set; else the tensor itself."""
@@ -1755,10 +1755,10 @@ def result_type(tensor: Tensor | Scalar, other: Tensor | Scalar) -> dtype:
     """The dtype that two tensors or numbers are brought to when they meet."""
 
 def roll(input: Tensor, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ...) -> Tensor:
-    """The elements moved along some dimensions, those pushed out coming in at the other end."""
+    """Shift elements along some dimensions; those pushed out come in at the other end."""
 
 def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
-    """Rotated by 90 degrees, k times, in the plane of two dimensions."""
+    """Rotate a tensor by 90 degrees, k times, in the plane of two dimensions."""
 
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """Each element rounded to the nearest value with so many decimals; halves to even."""
@@ -1767,7 +1767,7 @@ def round_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.round`: writes into ``self`` and returns it."""
 
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors one below the other, along dimension 0."""
+    """Concatenate tensors vertically, along dimension 0; vectors are rows."""
 
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 divided by the square root of each element."""
@@ -1779,13 +1779,13 @@ def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tenso
     """``other - alpha * input``, element by element."""
 
 def scalar_tensor(s: Scalar | Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
-    """A number as a 0-d tensor."""
+    """Make a 0-d tensor of a number."""
 
 def scatter(input: Tensor, dim: _int, index: Tensor, src: Tensor | Scalar | None = None, *, value: Scalar | None = None, reduce: str | None = None, out: Tensor | None = None) -> Tensor:
-    """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension."""
+    """Copy ``input`` and write ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension."""
 
 def scatter_add(input: Tensor, dim: _int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
+    """Copy ``input`` and add ``src`` at the positions of ``index`` along a dimension."""
 
 def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
     """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension."""
@@ -1797,13 +1797,13 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
     """Reductions of neighbouring elements along an axis, in segments of given lengths."""
 
 def select(input: Tensor, dim: _int, index: _int) -> Tensor:
-    """One position along a dimension, which is removed; shares memory."""
+    """Select one position along a dimension, which is removed: a view."""
 
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
     """`select`, in new memory."""
 
 def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
-    """A copy of ``input`` with one position along a dimension replaced."""
+    """Copy ``input`` and replace one position along a dimension."""
 
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element divided by its absolute value; 0 stays 0."""
@@ -1839,10 +1839,10 @@ def sinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.sinh`: writes into ``self`` and returns it."""
 
 def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
-    """Every ``step``-th position from ``start`` to before ``end`` along a dimension, in new memory."""
+    """Copy every ``step``-th position from ``start`` to before ``end`` along a dimension."""
 
 def slice_scatter(input: Tensor, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
-    """A copy of ``input`` with a slice along a dimension replaced."""
+    """Copy ``input`` and replace a slice along a dimension."""
 
 def slogdet(input: Tensor, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.slogdet:
     """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
@@ -1854,13 +1854,13 @@ def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool
     """The elements in order along a dimension, and where they were."""
 
 def split(tensor: Tensor, split_size_or_sections: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
-    """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension."""
+    """Split a tensor into pieces of equal size (the last may be smaller), or of the sizes given."""
 
 def split_copy(input: Tensor, split_size: _int | Sequence[_int], dim: _int = 0, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> tuple[Tensor, ...]:
     """`split`, in new memory."""
 
 def split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
-    """Pieces of the sizes given along a dimension, see `split`."""
+    """Split a tensor into pieces of the sizes given, see `split`."""
 
 def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[_int], dim: _int = 0, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> tuple[Tensor, ...]:
     """`split_with_sizes`, in new memory."""
@@ -1878,7 +1878,7 @@ def square_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.square`: writes into ``self`` and returns it."""
 
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
-    """Without the dimensions of size 1, or without those among ``dim``."""
+    """Remove dimensions of size 1, all or those among ``dim``: a view."""
 
 def squeeze_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
@@ -1887,7 +1887,7 @@ def squeeze_copy(input: Tensor, dim: _int | Sequence[_int] | None = None, *, out
     """`squeeze`, in new memory."""
 
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """Tensors of one shape along a new dimension."""
+    """Join tensors of one shape along a new dimension."""
 
 def std(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
     """The standard deviation: the square root of `var`."""
@@ -1917,13 +1917,13 @@ def svd_lowrank(A: Tensor, q: _int = 6, niter: _int = 2, M: Tensor | None = None
     """The q largest singular values of ``A - M``, nearly, and their vectors."""
 
 def swapaxes(input: Tensor, axis0: _int, axis1: _int) -> Tensor:
-    """Two dimensions exchanged, sharing memory, see `transpose`."""
+    """Swap two dimensions: a view, see `transpose`."""
 
 def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """Two dimensions exchanged, sharing memory."""
+    """Swap two dimensions: a view."""
 
 def t(input: Tensor) -> Tensor:
-    """The transpose of a tensor of at most 2 dimensions."""
+    """Transpose a matrix: a view; a vector stays as it is."""
 
 def t_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.t`: writes into ``self`` and returns it."""
@@ -1932,10 +1932,10 @@ def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`t`, in new memory."""
 
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Elements at positions of the flattened tensor."""
+    """Select elements at positions of the flattened tensor."""
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
+    """Gather elements at positions along a dimension, broadcasting the others."""
 
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent of each element, in radians."""
@@ -1950,16 +1950,16 @@ def tanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.tanh`: writes into ``self`` and returns it."""
 
 def tensor_split(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor | None = None, dim: _int = 0, *, sections: _int | None = None, indices: Sequence[_int] | None = None, tensor_indices_or_sections: Tensor | None = None) -> tuple[Tensor, ...]:
-    """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
+    """Split a tensor into a number of pieces of nearly equal size, or before the given indices."""
 
 def tensordot(a: Tensor, b: Tensor, dims: _int | Sequence[Sequence[_int]] | Tensor = 2, *, out: Tensor | None = None) -> Tensor:
     """The product of two tensors summed over some dimensions of each."""
 
 def tile(input: Tensor, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
-    """The tensor repeated along each dimension; missing repeats are 1."""
+    """Repeat the tensor along each dimension; missing repeats are 1."""
 
 def to(input: Tensor, *args: DType | Device | Tensor, dtype: DType | None = None, device: Device = None, non_blocking: _bool = False, copy: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor with another dtype or on another device; itself if nothing changes."""
+    """Convert a tensor to another dtype or device; return it unchanged if it has both."""
 
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.topk:
     """The k largest (or smallest) elements along a dimension, and where they are."""
@@ -1968,7 +1968,7 @@ def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
 
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
-    """Two dimensions exchanged, sharing memory."""
+    """Swap two dimensions: a view."""
 
 def transpose_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
@@ -1986,16 +1986,16 @@ def triangular_solve(input: Tensor, A: Tensor, upper: _bool = True, transpose: _
     """The solution of ``A X = input`` with a triangular A, and a copy of A."""
 
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The elements on and below a diagonal of each matrix; zeros elsewhere."""
+    """Keep the elements on and below a diagonal of each matrix; set the others to 0."""
 
 def tril_indices(row: _int, col: _int, offset: _int = 0, *, dtype: DType = ..., device: Device = None, layout: Layout | None = None) -> Tensor:
-    """The positions on and below a diagonal of a matrix: row indices, then column indices."""
+    """Return the positions on and below a diagonal of a matrix: row indices, then column indices."""
 
 def triu(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
-    """The elements on and above a diagonal of each matrix; zeros elsewhere."""
+    """Keep the elements on and above a diagonal of each matrix; set the others to 0."""
 
 def triu_indices(row: _int, col: _int, offset: _int = 0, *, dtype: DType = ..., device: Device = None, layout: Layout | None = None) -> Tensor:
-    """The positions on and above a diagonal of a matrix: row indices, then column indices."""
+    """Return the positions on and above a diagonal of a matrix: row indices, then column indices."""
 
 def true_divide(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor | None = None) -> Tensor:
     """The quotient of each pair of elements; integers are divided as floating-point numbers."""
@@ -2007,16 +2007,16 @@ def trunc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
-    """All positions along a dimension, as a tuple; each shares memory with the input."""
+    """Return the slices along a dimension, which is removed, as a tuple of views."""
 
 def unbind_copy(input: Tensor, dim: _int = 0, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> tuple[Tensor, ...]:
     """`unbind`, in new memory."""
 
 def unflatten(input: Tensor, dim: _int, sizes: Sequence[_int]) -> Tensor:
-    """One dimension divided into several."""
+    """Divide one dimension into several."""
 
 def unfold(input: Tensor, dimension: _int, size: _int, step: _int) -> Tensor:
-    """Windows of ``size`` positions, ``step`` apart, along a dimension; shares memory."""
+    """Return sliding windows of ``size`` positions, ``step`` apart, along a dimension: a view."""
 
 def unfold_copy(input: Tensor, dimension: _int, size: _int, step: _int, *, out: Tensor | None = None) -> Tensor:
     """`unfold`, in new memory."""
@@ -2048,7 +2048,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _in
     """`split`, in pieces that may be written to, since each has a history of its own."""
 
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
-    """With another dimension of size 1 in front of ``dim``."""
+    """Insert a dimension of size 1 in front of ``dim``: a view."""
 
 def unsqueeze_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft.unsqueeze`: writes into ``self`` and returns it."""
@@ -2057,7 +2057,7 @@ def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Te
     """`unsqueeze`, in new memory."""
 
 def vander(x: Tensor, N: _int | None = None, increasing: _bool = False) -> Tensor:
-    """The powers of the elements of a vector as columns."""
+    """Return the Vandermonde matrix of a vector: powers of its elements as columns."""
 
 def var(input: Tensor, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Tensor | None = None) -> Tensor:
     """The variance over some dimensions, or over all."""
@@ -2069,19 +2069,19 @@ def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`dot` with the first vector conjugated."""
 
 def view(input: Tensor, *args: _int | Sequence[_int] | DType, size: Sequence[_int] | None = None, dtype: DType | None = None) -> Tensor:
-    """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype."""
+    """View a tensor's memory with another shape; with a dtype, its bytes as another dtype."""
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """`view` with the shape of another tensor."""
+    """View a tensor with the shape of another, see `Tensor.view`."""
 
 def view_as_complex(input: Tensor) -> Tensor:
-    """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
+    """View a real tensor whose last dimension has size 2 as a complex one."""
 
 def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`view_as_complex`, in new memory."""
 
 def view_as_real(input: Tensor) -> Tensor:
-    """A complex tensor as a real one with a last dimension of size 2, sharing memory."""
+    """View a complex tensor as a real one with a last dimension of size 2."""
 
 def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`view_as_real`, in new memory."""
@@ -2093,7 +2093,7 @@ def vsplit(input: Tensor, indices_or_sections: _int | Sequence[_int] | None = No
     """Split into equal parts, or before given indices, along the first dimension."""
 
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Tensors one below the other, along dimension 0."""
+    """Concatenate tensors vertically, along dimension 0; vectors are rows."""
 
 @_overload
 def where(condition: Tensor) -> tuple[Tensor, ...]:
@@ -2112,7 +2112,7 @@ def zero_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
     """In-place variant of `weft._zero`: writes into ``self`` and returns it."""
 
 def zeros(*size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
-    """A tensor of zeros."""
+    """Make a tensor filled with zeros."""
 
 def zeros_like(input: Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
-    """Zeros of another tensor's shape, dtype and device."""
+    """Make a tensor of zeros with another's shape, dtype and device."""

@@ -252,13 +252,13 @@ class Methods(TensorBase):
     def _backward_hooks(self, value: Any) -> None: ...
 
     def _conj(self) -> Tensor:
-        """The complex conjugate, sharing memory; a real tensor is itself."""
+        """Return the complex conjugate: a view; a real tensor is returned itself."""
 
     def _conj_copy(self) -> Tensor:
         """The complex conjugate of each element, in new memory."""
 
     def _conj_physical(self) -> Tensor:
-        """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
+        """Compute the complex conjugate in new memory; a real tensor is returned itself."""
 
     _execution_engine: Any
 
@@ -338,7 +338,7 @@ class Methods(TensorBase):
         """In-place variant of `weft.addr`: writes into ``self`` and returns it."""
 
     def adjoint(self) -> Tensor:
-        """The last two dimensions exchanged, and conjugated."""
+        """Return the conjugate transpose of a matrix or a batch of matrices: a view."""
 
     def all(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether all elements are true (not 0), over some dimensions or in all."""
@@ -419,13 +419,13 @@ class Methods(TensorBase):
         """The positions of elements that are not 0, one in a row."""
 
     def as_strided(self, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
-        """A view of the tensor's storage with any sizes and strides, counted in elements."""
+        """View a tensor's storage with any sizes and strides, counted in elements."""
 
     def as_strided_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.as_strided`: writes into ``self`` and returns it."""
 
     def as_strided_scatter(self, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
-        """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``."""
+        """Copy ``input``, with the memory around it, and replace the view that `as_strided` makes."""
 
     def asin(self) -> Tensor:
         """The angle whose sine is each element, in radians."""
@@ -467,7 +467,7 @@ class Methods(TensorBase):
         """In-place variant of `weft.baddbmm`: writes into ``self`` and returns it."""
 
     def bernoulli(self, p: _float | None = None, *, generator: Generator | None = None) -> Tensor:
-        """1 where an event happens whose probability the element of `input` is, 0 elsewhere."""
+        """Draw 1 with the probability that each element of `input` gives, else 0."""
 
     def bernoulli_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft._bernoulli`: writes into ``self`` and returns it."""
@@ -521,7 +521,7 @@ class Methods(TensorBase):
         """The tensor as bool."""
 
     def broadcast_to(self, *args: _int | Sequence[_int], size: Sequence[_int] | None = None) -> Tensor:
-        """`expand` under NumPy's name."""
+        """Broadcast a tensor to a shape: a view, as `Tensor.expand` gives it."""
 
     def byte(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as uint8."""
@@ -554,7 +554,7 @@ class Methods(TensorBase):
         """The solution of ``A X = input`` from A's Cholesky factor ``input2``."""
 
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
-        """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller)."""
+        """Split a tensor into at most ``chunks`` pieces of equal size (the last may be smaller)."""
 
     def clamp(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """Each element moved into [min, max]."""
@@ -581,13 +581,13 @@ class Methods(TensorBase):
         """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
     def clone(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
-        """A copy, through which gradients flow; dense in memory in the input's order of dimensions."""
+        """Copy a tensor; gradients flow through the copy, which is dense in the input's order of dimensions."""
 
     def conj(self) -> Tensor:
-        """The complex conjugate, sharing memory; a real tensor is itself."""
+        """Return the complex conjugate: a view; a real tensor is returned itself."""
 
     def conj_physical(self) -> Tensor:
-        """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
+        """Compute the complex conjugate in new memory; a real tensor is returned itself."""
 
     def conj_physical_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
@@ -596,7 +596,7 @@ class Methods(TensorBase):
         """Return the address of the first element, for reading only; 0 if there is none."""
 
     def contiguous(self, memory_format: MemoryFormat | None = None) -> Tensor:
-        """The tensor itself if its elements lie in order in memory, else a copy that is so."""
+        """Return the tensor itself if its elements are in order in memory, else a copy in which they are."""
 
     def copy_(self, other: Any, non_blocking: _bool = False) -> Tensor:
         """Write the values of another tensor, converted to this dtype and device, and broadcast."""
@@ -623,19 +623,19 @@ class Methods(TensorBase):
         """In-place variant of `weft.cosh`: writes into ``self`` and returns it."""
 
     def count_nonzero(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
-        """How many elements are not 0, along some dimensions or in all."""
+        """Count the elements that are not 0, along some dimensions or in all."""
 
     def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
         """The covariances of variables: one in each row, one observation in each column."""
 
     def cpu(self, memory_format: MemoryFormat | None = None) -> Tensor:
-        """The tensor on the CPU."""
+        """Copy the tensor to the CPU; return it unchanged if it is there."""
 
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """The vector product in three dimensions."""
 
     def cuda(self, device: Device = None, non_blocking: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
-        """The tensor on a CUDA device."""
+        """Copy the tensor to a CUDA device; return it unchanged if it is there."""
 
     def cummax(self, dim: _int) -> _return_types.cummax:
         """The largest element up to each one along a dimension, and where it is."""
@@ -671,25 +671,25 @@ class Methods(TensorBase):
         """The determinant of each square matrix of a batch."""
 
     def detach(self) -> Tensor:
-        """The same memory, without history: a new leaf that does not require grad."""
+        """Return a view that autograd takes for a new leaf, which does not require grad."""
 
     def detach_(self) -> Tensor:
         """Forget the history: from here on the tensor is a leaf that does not require grad."""
 
     def diag(self, diagonal: _int = 0) -> Tensor:
-        """The matrix with a vector along a diagonal, or that diagonal of a matrix."""
+        """Make a matrix with a vector on a diagonal, or return a diagonal of a matrix."""
 
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-        """Matrices with the last dimension of ``input`` along a diagonal and zeros elsewhere."""
+        """Make matrices with the last dimension of ``input`` on a diagonal and zeros elsewhere."""
 
     def diagflat(self, offset: _int = 0) -> Tensor:
-        """The matrix with all elements along a diagonal."""
+        """Make a matrix with all elements of a tensor on a diagonal."""
 
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """The elements at equal positions of two dimensions, as the last dimension; shares memory."""
+        """Return the diagonal of two dimensions as the last dimension: a view."""
 
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """A copy of ``input`` with a diagonal replaced."""
+        """Copy ``input`` and replace a diagonal."""
 
     def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
         """The differences of neighbours along a dimension, n times over."""
@@ -770,10 +770,10 @@ class Methods(TensorBase):
         """In-place variant of `weft.exp`: writes into ``self`` and returns it."""
 
     def expand(self, *args: _int | Sequence[_int], size: Sequence[_int] | None = None, implicit: _bool = False) -> Tensor:
-        """Dimensions of size 1 repeated without memory; -1 leaves a size as it is."""
+        """Repeat dimensions of size 1 without copying: a view; -1 leaves a size as it is."""
 
     def expand_as(self, other: Tensor) -> Tensor:
-        """`expand` to the shape of another tensor."""
+        """Expand a tensor to the shape of another, see `Tensor.expand`."""
 
     def expm1(self) -> Tensor:
         """The exponential of each element, minus 1, exact near 0."""
@@ -797,16 +797,16 @@ class Methods(TensorBase):
         """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-        """The dimensions from ``start_dim`` to ``end_dim`` as one."""
+        """Merge the dimensions from ``start_dim`` to ``end_dim`` into one."""
 
     def flip(self, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
-        """The elements in reverse order along some dimensions: a copy."""
+        """Reverse the order of elements along some dimensions: a copy."""
 
     def fliplr(self) -> Tensor:
-        """The columns in reverse order."""
+        """Reverse the order of the columns."""
 
     def flipud(self) -> Tensor:
-        """The rows in reverse order."""
+        """Reverse the order of the rows."""
 
     def float(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as float32."""
@@ -851,7 +851,7 @@ class Methods(TensorBase):
         """Each element as ``mantissa * 2 ** exponent``, with a mantissa whose size is in [0.5, 1)."""
 
     def gather(self, dim: _int, index: Tensor, *, sparse_grad: _bool = False) -> Tensor:
-        """One element for each position in ``index``: ``out[i][j] = input[index[i][j]][j]`` for dim 0."""
+        """Gather one element for each position in ``index``: ``out[i][j] = input[index[i][j]][j]`` for dim 0."""
 
     def gcd(self, other: Tensor) -> Tensor:
         """The greatest common divisor of each pair of elements."""
@@ -951,25 +951,25 @@ class Methods(TensorBase):
     def imag(self, value: Any) -> None: ...
 
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
-        """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension."""
+        """Copy ``input`` and add ``alpha * source`` to the slices at some positions along a dimension."""
 
     def index_add_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.index_add`: writes into ``self`` and returns it."""
 
     def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
-        """A copy of ``input`` with the slices of ``source`` at some positions along a dimension."""
+        """Copy ``input`` and write the slices of ``source`` at some positions along a dimension."""
 
     def index_copy_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.index_copy`: writes into ``self`` and returns it."""
 
     def index_fill(self, dim: _int, index: Tensor, value: Scalar | Tensor) -> Tensor:
-        """A copy of ``input`` with one value at some positions along a dimension."""
+        """Copy ``input`` and fill the slices at some positions along a dimension with one value."""
 
     def index_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.index_fill`: writes into ``self`` and returns it."""
 
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
-        """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives."""
+        """Copy ``input`` and write ``values`` at the positions that a tuple of index tensors gives."""
 
     def index_put_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
@@ -981,7 +981,7 @@ class Methods(TensorBase):
         """In-place variant of `weft.index_reduce`: writes into ``self`` and returns it."""
 
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
-        """The slices at some positions along a dimension."""
+        """Select the slices at some positions along a dimension."""
 
     def inner(self, other: Tensor) -> Tensor:
         """Inner products along the last dimension of both."""
@@ -996,7 +996,7 @@ class Methods(TensorBase):
         """Whether the tensor is a view whose values are the conjugates of what is in memory."""
 
     def is_contiguous(self, memory_format: MemoryFormat | None = None) -> _bool:
-        """Whether the elements lie in order in memory."""
+        """Whether the elements are in order in memory."""
 
     def is_distributed(self) -> _bool:
         """False: tensors are not spread over processes."""
@@ -1251,13 +1251,13 @@ class Methods(TensorBase):
         """In-place variant of `weft.masked_fill`: writes into ``self`` and returns it."""
 
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
-        """A copy of ``input`` in which the elements where the mask is true come from ``source``, one after the other."""
+        """Copy ``input`` and write the elements of ``source``, one after the other, where the mask is true."""
 
     def masked_scatter_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.masked_scatter`: writes into ``self`` and returns it."""
 
     def masked_select(self, mask: Tensor) -> Tensor:
-        """The elements where the mask is true, in one dimension."""
+        """Select the elements where the mask is true, as one dimension."""
 
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product; of batches of matrices, broadcast; of vectors the inner product."""
@@ -1314,10 +1314,10 @@ class Methods(TensorBase):
         """Return what takes this tensor's place when a module loads another: that itself, or this after a copy."""
 
     def moveaxis(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-        """Some dimensions moved to other places; the others keep their order."""
+        """Move dimensions to other places; the others keep their order."""
 
     def movedim(self, source: _int | Sequence[_int], destination: _int | Sequence[_int]) -> Tensor:
-        """Some dimensions moved to other places; the others keep their order."""
+        """Move dimensions to other places; the others keep their order."""
 
     def msort(self) -> Tensor:
         """The elements in order along the first dimension."""
@@ -1329,7 +1329,7 @@ class Methods(TensorBase):
         """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
 
     def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None) -> Tensor:
-        """Columns drawn at random, with weights, from each row."""
+        """Draw column indices from each row, with the elements as weights."""
 
     def multiply(self, other: Tensor | Scalar) -> Tensor:
         """The product of each pair of elements."""
@@ -1372,7 +1372,7 @@ class Methods(TensorBase):
         """The sum of the elements that are not nan."""
 
     def narrow(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
-        """``length`` positions from ``start`` on, along a dimension; shares memory."""
+        """Select ``length`` positions from ``start`` on along a dimension: a view."""
 
     def narrow_copy(self, dim: _int, start: _int | Tensor, length: _int) -> Tensor:
         """`narrow`, in new memory."""
@@ -1399,22 +1399,22 @@ class Methods(TensorBase):
         """Return a tensor of this dtype and device as ``weft.Tensor(...)`` makes them; `new_empty` is the clearer name."""
 
     def new_empty(self, *size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """An uninitialised tensor of this one's dtype and device."""
+        """Make a tensor of this one's dtype and device, without setting its elements."""
 
     def new_empty_strided(self, size: _int | Sequence[_int], stride: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """An uninitialised tensor with these strides, of this one's dtype and device."""
+        """Make a tensor with these strides and this one's dtype and device, without setting its elements."""
 
     def new_full(self, size: _int | Sequence[_int], fill_value: Scalar | Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """One value everywhere, of this tensor's dtype and device."""
+        """Make a tensor filled with one value, with this one's dtype and device."""
 
     def new_ones(self, *size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """Ones of this tensor's dtype and device."""
+        """Make a tensor of ones with this one's dtype and device."""
 
     def new_tensor(self, data: Any, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """A copy of the data, of this tensor's dtype and device."""
+        """Copy data into a new tensor of this one's dtype and device."""
 
     def new_zeros(self, *size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
-        """Zeros of this tensor's dtype and device."""
+        """Make a tensor of zeros with this one's dtype and device."""
 
     def nextafter(self, other: Tensor) -> Tensor:
         """The next floating-point number from ``input`` in the direction of ``other``."""
@@ -1424,13 +1424,13 @@ class Methods(TensorBase):
 
     @_overload
     def nonzero(self, *, as_tuple: Literal[False]=False) -> Tensor:
-        """The positions of elements that are not 0, in the order of the elements."""
+        """Find the positions of elements that are not 0, in the order of the elements."""
     @_overload
     def nonzero(self, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]:
-        """The positions of elements that are not 0, in the order of the elements."""
+        """Find the positions of elements that are not 0, in the order of the elements."""
 
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
-        """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``."""
+        """Find the positions of the first ``size`` elements that are not 0; missing ones are ``fill_value``."""
 
     def norm(self, p: _float | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, dtype: DType | None = None) -> Tensor:
         """The p-norm over some dimensions, or over all."""
@@ -1460,7 +1460,7 @@ class Methods(TensorBase):
     def output_nr(self) -> _int: ...
 
     def permute(self, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
-        """The dimensions in another order, sharing memory."""
+        """Reorder the dimensions: a view."""
 
     def pin_memory(self, device: Device = None) -> Tensor:
         """Refuse: memory is page-locked for an accelerator, and none here pins."""
@@ -1490,7 +1490,7 @@ class Methods(TensorBase):
         """The product over one dimension, or over all."""
 
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
-        """A copy with ``source`` at positions of the flattened tensor."""
+        """Copy the tensor and write ``source`` at positions of the flattened copy."""
 
     def put_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft._put`: writes into ``self`` and returns it."""
@@ -1511,7 +1511,7 @@ class Methods(TensorBase):
         """In-place variant of `weft._random`: writes into ``self`` and returns it."""
 
     def ravel(self) -> Tensor:
-        """All elements in one dimension."""
+        """Flatten a tensor to one dimension: a view where the strides allow it, else a copy."""
 
     @property
     def real(self) -> Tensor: ...
@@ -1555,28 +1555,28 @@ class Methods(TensorBase):
         """In-place variant of `weft.renorm`: writes into ``self`` and returns it."""
 
     def repeat(self, *args: _int | Sequence[_int], repeats: Sequence[_int] | None = None) -> Tensor:
-        """The tensor repeated along each dimension; more repeats than dimensions add some in front."""
+        """Repeat the tensor along each dimension; more repeats than dimensions add some in front."""
 
     def repeat_interleave(self, repeats: _int | Tensor | None = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
-        """Each element (or slice along ``dim``) repeated, one after the other."""
+        """Repeat each element, or each slice along ``dim``."""
 
     def reshape(self, *args: _int | Sequence[_int], shape: Sequence[_int] | None = None) -> Tensor:
-        """The same elements under another shape: a view where the strides allow it, else a copy."""
+        """Change the shape: a view where the strides allow it, else a copy."""
 
     def reshape_as(self, other: Tensor) -> Tensor:
-        """`reshape` to the shape of another tensor."""
+        """Change the shape to that of another tensor, see `reshape`."""
 
     def resize(self, *sizes: _int) -> Tensor:
         """Return the elements in another shape, as `reshape` does; kept for old programs."""
 
     def resize_(self, *size: _int | Sequence[_int], memory_format: MemoryFormat | None = None) -> Tensor:
-        """Give the tensor itself another size: over the same memory where that is enough, else over more."""
+        """Change the size of the tensor itself, in the same memory where that is enough, else in more."""
 
     def resize_as(self, tensor: Tensor) -> Tensor:
         """Return the elements in the shape of another tensor, as `reshape` does; kept for old programs."""
 
     def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-        """Give the tensor itself the size of another (see `Tensor.resize_`)."""
+        """Change the size of the tensor itself to that of another (see `Tensor.resize_`)."""
 
     def resolve_conj(self) -> Tensor:
         """A copy with the values in memory, if the conjugate bit is set; else the tensor itself."""
@@ -1591,10 +1591,10 @@ class Methods(TensorBase):
     def retains_grad(self) -> _bool: ...
 
     def roll(self, shifts: _int | Sequence[_int], dims: _int | Sequence[_int] | None = ...) -> Tensor:
-        """The elements moved along some dimensions, those pushed out coming in at the other end."""
+        """Shift elements along some dimensions; those pushed out come in at the other end."""
 
     def rot90(self, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
-        """Rotated by 90 degrees, k times, in the plane of two dimensions."""
+        """Rotate a tensor by 90 degrees, k times, in the plane of two dimensions."""
 
     def round(self, *, decimals: _int = 0) -> Tensor:
         """Each element rounded to the nearest value with so many decimals; halves to even."""
@@ -1609,13 +1609,13 @@ class Methods(TensorBase):
         """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
 
     def scatter(self, dim: _int, index: Tensor, src: Tensor | Scalar | None = None, *, value: Scalar | None = None, reduce: str | None = None) -> Tensor:
-        """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension."""
+        """Copy ``input`` and write ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension."""
 
     def scatter_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.scatter`: writes into ``self`` and returns it."""
 
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
-        """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension."""
+        """Copy ``input`` and add ``src`` at the positions of ``index`` along a dimension."""
 
     def scatter_add_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.scatter_add`: writes into ``self`` and returns it."""
@@ -1627,10 +1627,10 @@ class Methods(TensorBase):
         """In-place variant of `weft.scatter_reduce`: writes into ``self`` and returns it."""
 
     def select(self, dim: _int, index: _int) -> Tensor:
-        """One position along a dimension, which is removed; shares memory."""
+        """Select one position along a dimension, which is removed: a view."""
 
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
-        """A copy of ``input`` with one position along a dimension replaced."""
+        """Copy ``input`` and replace one position along a dimension."""
 
     def set_(self, source: Tensor | TypedStorage | UntypedStorage | None = None, storage_offset: _int = 0, size: _int | Sequence[_int] | None = None, stride: Sequence[_int] | None = None) -> Tensor:
         """Make this tensor a view of other memory."""
@@ -1688,7 +1688,7 @@ class Methods(TensorBase):
         ...
 
     def slice_scatter(self, src: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1) -> Tensor:
-        """A copy of ``input`` with a slice along a dimension replaced."""
+        """Copy ``input`` and replace a slice along a dimension."""
 
     def slogdet(self) -> _return_types.slogdet:
         """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
@@ -1709,10 +1709,10 @@ class Methods(TensorBase):
         """The elements at the coordinates of a sparse tensor of the same size, as a sparse tensor."""
 
     def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
-        """Pieces of equal size, or of the sizes given, along a dimension, see `weft.split`."""
+        """Split a tensor into pieces of equal size, or of the sizes given, see `weft.split`."""
 
     def split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
-        """Pieces of the sizes given along a dimension, see `split`."""
+        """Split a tensor into pieces of the sizes given, see `split`."""
 
     def sqrt(self) -> Tensor:
         """The square root of each element; nan for negative real ones."""
@@ -1727,7 +1727,7 @@ class Methods(TensorBase):
         """In-place variant of `weft.square`: writes into ``self`` and returns it."""
 
     def squeeze(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
-        """Without the dimensions of size 1, or without those among ``dim``."""
+        """Remove dimensions of size 1, all or those among ``dim``: a view."""
 
     def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
@@ -1769,13 +1769,13 @@ class Methods(TensorBase):
         """``input = U diag(S) V^H``."""
 
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
-        """Two dimensions exchanged, sharing memory, see `transpose`."""
+        """Swap two dimensions: a view, see `transpose`."""
 
     def swapaxes_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.swapaxes`: writes into ``self`` and returns it."""
 
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
-        """Two dimensions exchanged, sharing memory."""
+        """Swap two dimensions: a view."""
 
     def swapdims_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
@@ -1784,16 +1784,16 @@ class Methods(TensorBase):
         """Removed. Use linalg.eigh(A, UPLO='L') or linalg.eigvalsh(A), which read the lower triangle."""
 
     def t(self) -> Tensor:
-        """The transpose of a tensor of at most 2 dimensions."""
+        """Transpose a matrix: a view; a vector stays as it is."""
 
     def t_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.t`: writes into ``self`` and returns it."""
 
     def take(self, index: Tensor) -> Tensor:
-        """Elements at positions of the flattened tensor."""
+        """Select elements at positions of the flattened tensor."""
 
     def take_along_dim(self, indices: Tensor, dim: _int | None = None) -> Tensor:
-        """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor."""
+        """Gather elements at positions along a dimension, broadcasting the others."""
 
     def tan(self) -> Tensor:
         """The tangent of each element, in radians."""
@@ -1808,13 +1808,13 @@ class Methods(TensorBase):
         """In-place variant of `weft.tanh`: writes into ``self`` and returns it."""
 
     def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor | None = None, dim: _int = 0, *, sections: _int | None = None, indices: Sequence[_int] | None = None, tensor_indices_or_sections: Tensor | None = None) -> tuple[Tensor, ...]:
-        """``sections`` pieces of nearly equal size, or pieces that end before the given indices."""
+        """Split a tensor into a number of pieces of nearly equal size, or before the given indices."""
 
     def tile(self, *args: _int | Sequence[_int], dims: Sequence[_int] | None = None) -> Tensor:
-        """The tensor repeated along each dimension; missing repeats are 1."""
+        """Repeat the tensor along each dimension; missing repeats are 1."""
 
     def to(self, *args: DType | Device | Tensor, dtype: DType | None = None, device: Device = None, non_blocking: _bool = False, copy: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
-        """The tensor with another dtype or on another device; itself if nothing changes."""
+        """Convert a tensor to another dtype or device; return it unchanged if it has both."""
 
     def to_dense(self, dtype: DType | None = None, *, masked_grad: _bool | None = None) -> Tensor:
         """Return the tensor itself, which is dense, in another dtype if one is given."""
@@ -1835,7 +1835,7 @@ class Methods(TensorBase):
         """The sum of a matrix's diagonal."""
 
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
-        """Two dimensions exchanged, sharing memory."""
+        """Swap two dimensions: a view."""
 
     def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
@@ -1844,13 +1844,13 @@ class Methods(TensorBase):
         """The solution of ``A X = input`` with a triangular A, and a copy of A."""
 
     def tril(self, diagonal: _int = 0) -> Tensor:
-        """The elements on and below a diagonal of each matrix; zeros elsewhere."""
+        """Keep the elements on and below a diagonal of each matrix; set the others to 0."""
 
     def tril_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.tril`: writes into ``self`` and returns it."""
 
     def triu(self, diagonal: _int = 0) -> Tensor:
-        """The elements on and above a diagonal of each matrix; zeros elsewhere."""
+        """Keep the elements on and above a diagonal of each matrix; set the others to 0."""
 
     def triu_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.triu`: writes into ``self`` and returns it."""
@@ -1869,22 +1869,22 @@ class Methods(TensorBase):
 
     @_overload
     def type(self, dtype: None=None, non_blocking: _bool=False) -> str:
-        """The name of the tensor's type, or the tensor as another dtype."""
+        """Return the name of the tensor's type, or convert the tensor to another dtype."""
     @_overload
     def type(self, dtype: DType | str | _type, non_blocking: _bool=False) -> Tensor:
-        """The name of the tensor's type, or the tensor as another dtype."""
+        """Return the name of the tensor's type, or convert the tensor to another dtype."""
 
     def type_as(self, other: Tensor) -> Tensor:
-        """The tensor with the dtype and on the device of another."""
+        """Convert the tensor to the dtype and device of another."""
 
     def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
-        """All positions along a dimension, as a tuple; each shares memory with the input."""
+        """Return the slices along a dimension, which is removed, as a tuple of views."""
 
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
-        """One dimension divided into several."""
+        """Divide one dimension into several."""
 
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
-        """Windows of ``size`` positions, ``step`` apart, along a dimension; shares memory."""
+        """Return sliding windows of ``size`` positions, ``step`` apart, along a dimension: a view."""
 
     def uniform_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft._uniform`: writes into ``self`` and returns it."""
@@ -1913,7 +1913,7 @@ class Methods(TensorBase):
         """`split`, in pieces that may be written to, since each has a history of its own."""
 
     def unsqueeze(self, dim: _int) -> Tensor:
-        """With another dimension of size 1 in front of ``dim``."""
+        """Insert a dimension of size 1 in front of ``dim``: a view."""
 
     def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
         """In-place variant of `weft.unsqueeze`: writes into ``self`` and returns it."""
@@ -1928,10 +1928,10 @@ class Methods(TensorBase):
         """`dot` with the first vector conjugated."""
 
     def view(self, *args: _int | Sequence[_int] | DType, size: Sequence[_int] | None = None, dtype: DType | None = None) -> Tensor:
-        """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype."""
+        """View a tensor's memory with another shape; with a dtype, its bytes as another dtype."""
 
     def view_as(self, other: Tensor) -> Tensor:
-        """`view` with the shape of another tensor."""
+        """View a tensor with the shape of another, see `Tensor.view`."""
 
     @property
     def volatile(self) -> _bool: ...

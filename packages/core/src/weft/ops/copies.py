@@ -121,7 +121,7 @@ def view_copy(input: Tensor, size: Sequence[int] | DType | None = None, *, dtype
 
 @composite(out="exact")
 def slice_copy(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    """Every ``step``-th position from ``start`` to before ``end`` along a dimension, in new memory.
+    """Copy every ``step``-th position from ``start`` to before ``end`` along a dimension.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def overwritten(name: str, whole: Any, target: Any, src: Any) -> Any:
 
 @composite("select_scatter", out="exact")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """A copy of ``input`` with one position along a dimension replaced.
+    """Copy ``input`` and replace one position along a dimension.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Tensor:
-    """A copy of ``input`` with a slice along a dimension replaced.
+    """Copy ``input`` and replace a slice along a dimension.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def slice_scatter(
 
 @composite("diagonal_scatter", out="exact")
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A copy of ``input`` with a diagonal replaced.
+    """Copy ``input`` and replace a diagonal.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def as_strided_scatter(
     stride: int | Sequence[int],
     storage_offset: int | None = None,
 ) -> Tensor:
-    """A copy of ``input``, and of the memory around it, in which the view that `as_strided` makes holds ``src``.
+    """Copy ``input``, with the memory around it, and replace the view that `as_strided` makes.
 
     Parameters
     ----------
@@ -377,7 +377,7 @@ def empty_permuted(
     requires_grad: bool = False,
     layout: Layout | None = None,
 ) -> Tensor:
-    """An uninitialised tensor that is dense in memory with its dimensions in the order of ``physical_layout``.
+    """Make a tensor that is dense in memory in the order of ``physical_layout``, without setting its elements.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ def empty(
     pin_memory: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """An uninitialised tensor.
+    """Make a tensor without setting its elements.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def zeros(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of zeros.
+    """Make a tensor filled with zeros.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def ones(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of ones.
+    """Make a tensor filled with ones.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def full(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor with one value everywhere.
+    """Make a tensor filled with one value.
 
     Parameters
     ----------
@@ -389,7 +389,7 @@ def empty_like(
     pin_memory: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """An uninitialised tensor of another's shape, dtype and device.
+    """Make a tensor of another's shape, dtype and device, without setting its elements.
 
     Parameters
     ----------
@@ -418,7 +418,7 @@ def zeros_like(
     pin_memory: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Zeros of another tensor's shape, dtype and device.
+    """Make a tensor of zeros with another's shape, dtype and device.
 
     Parameters
     ----------
@@ -447,7 +447,7 @@ def ones_like(
     pin_memory: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Ones of another tensor's shape, dtype and device.
+    """Make a tensor of ones with another's shape, dtype and device.
 
     Parameters
     ----------
@@ -477,7 +477,7 @@ def full_like(
     pin_memory: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """One value everywhere, of another tensor's shape, dtype and device.
+    """Make a tensor filled with one value, with another's shape, dtype and device.
 
     Parameters
     ----------
@@ -512,7 +512,7 @@ def _new_empty(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor of this one's dtype and device.
+    """Make a tensor of this one's dtype and device, without setting its elements.
 
     Parameters
     ----------
@@ -541,7 +541,7 @@ def _new_zeros(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Zeros of this tensor's dtype and device.
+    """Make a tensor of zeros with this one's dtype and device.
 
     Parameters
     ----------
@@ -569,7 +569,7 @@ def _new_ones(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Ones of this tensor's dtype and device.
+    """Make a tensor of ones with this one's dtype and device.
 
     Parameters
     ----------
@@ -599,7 +599,7 @@ def _new_full(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """One value everywhere, of this tensor's dtype and device.
+    """Make a tensor filled with one value, with this one's dtype and device.
 
     Parameters
     ----------
@@ -630,7 +630,7 @@ def _new_empty_strided(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor with these strides, of this one's dtype and device.
+    """Make a tensor with these strides and this one's dtype and device, without setting its elements.
 
     Parameters
     ----------
@@ -661,7 +661,7 @@ def _new_tensor(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A copy of the data, of this tensor's dtype and device.
+    """Copy data into a new tensor of this one's dtype and device.
 
     Parameters
     ----------
@@ -690,7 +690,7 @@ def empty_strided(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """An uninitialised tensor with these strides, counted in elements.
+    """Make a tensor with these strides, counted in elements, without setting its elements.
 
     Parameters
     ----------
@@ -736,7 +736,7 @@ def arange(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Numbers from ``start`` to before ``end``, ``step`` apart.
+    """Count from ``start`` to before ``end`` in steps of ``step``.
 
     Parameters
     ----------
@@ -843,7 +843,7 @@ def range(
     requires_grad: bool = False,
     layout: Layout | None = None,
 ) -> Tensor:
-    """Numbers from ``start`` to ``end`` inclusive, ``step`` apart; deprecated, use `arange`.
+    """Count from ``start`` to ``end`` inclusive in steps of ``step``; deprecated, use `arange`.
 
     Parameters
     ----------
@@ -963,7 +963,7 @@ def linspace(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
+    """Return ``steps`` evenly spaced numbers from ``start`` to ``end``, both included.
 
     Parameters
     ----------
@@ -1003,7 +1003,7 @@ def logspace(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``.
+    """Return ``base`` to the power of ``steps`` evenly spaced numbers from ``start`` to ``end``.
 
     Parameters
     ----------
@@ -1047,7 +1047,7 @@ def eye(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Ones on the diagonal of a matrix, zeros elsewhere.
+    """Make a matrix with ones on the diagonal and zeros elsewhere.
 
     Parameters
     ----------
@@ -1083,7 +1083,7 @@ def scalar_tensor(
     layout: Layout | None = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A number as a 0-d tensor.
+    """Make a 0-d tensor of a number.
 
     Parameters
     ----------
@@ -1113,7 +1113,7 @@ def tril_indices(
     device: Device = None,
     layout: Layout | None = None,
 ) -> Tensor:
-    """The positions on and below a diagonal of a matrix: row indices, then column indices.
+    """Return the positions on and below a diagonal of a matrix: row indices, then column indices.
 
     Parameters
     ----------
@@ -1153,7 +1153,7 @@ def triu_indices(
     device: Device = None,
     layout: Layout | None = None,
 ) -> Tensor:
-    """The positions on and above a diagonal of a matrix: row indices, then column indices.
+    """Return the positions on and above a diagonal of a matrix: row indices, then column indices.
 
     Parameters
     ----------
@@ -1195,7 +1195,7 @@ def triangle_indices(name: str, find: Any, row: int, col: int, offset: int, elem
 
 @composite()
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """The powers of the elements of a vector as columns.
+    """Return the Vandermonde matrix of a vector: powers of its elements as columns.
 
     Parameters
     ----------
@@ -1232,7 +1232,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 @op("clone", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    """A copy, through which gradients flow; dense in memory in the input's order of dimensions.
+    """Copy a tensor; gradients flow through the copy, which is dense in the input's order of dimensions.
 
     Parameters
     ----------
@@ -1292,7 +1292,7 @@ def _(grad):
 
 @composite("contiguous")
 def _contiguous(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor itself if its elements lie in order in memory, else a copy that is so."""
+    """Return the tensor itself if its elements are in order in memory, else a copy in which they are."""
     order_of("contiguous", memory_format, self._array.ndim)  # refuses a format of another number of dimensions
     if self.is_contiguous(memory_format=memory_format):
         return self
@@ -1303,7 +1303,7 @@ def _contiguous(self: Tensor, memory_format: MemoryFormat | None = None) -> Tens
 
 @composite("is_contiguous")
 def _is_contiguous(self: Tensor, memory_format: MemoryFormat | None = None) -> bool:
-    """Whether the elements lie in order in memory."""
+    """Whether the elements are in order in memory."""
     if memory_format in NEEDS and self._array.ndim != NEEDS[memory_format]:
         return False
     order = order_of("is_contiguous", memory_format, self._array.ndim)
@@ -1374,7 +1374,7 @@ def to(
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """The tensor with another dtype or on another device; itself if nothing changes.
+    """Convert a tensor to another dtype or device; return it unchanged if it has both.
 
     ``to(dtype)``, ``to(device)``, ``to(device, dtype)`` and ``to(other)`` are understood.
 
@@ -1448,7 +1448,7 @@ conversion("char", int8)
 
 @composite("type")
 def _type(self: Tensor, dtype: DType | str | type | None = None, non_blocking: bool = False) -> Tensor | str:
-    """The name of the tensor's type, or the tensor as another dtype.
+    """Return the name of the tensor's type, or convert the tensor to another dtype.
 
     Parameters
     ----------
@@ -1471,13 +1471,13 @@ def _type(self: Tensor, dtype: DType | str | type | None = None, non_blocking: b
 
 @composite("type_as")
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor with the dtype and on the device of another."""
+    """Convert the tensor to the dtype and device of another."""
     return self.to(other)
 
 
 @composite("cpu")
 def _cpu(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """The tensor on the CPU."""
+    """Copy the tensor to the CPU; return it unchanged if it is there."""
     return self.to("cpu", memory_format=memory_format)
 
 
@@ -1485,7 +1485,7 @@ def _cpu(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
 def _cuda(
     self: Tensor, device: Device = None, non_blocking: bool = False, memory_format: MemoryFormat | None = None
 ) -> Tensor:
-    """The tensor on a CUDA device."""
+    """Copy the tensor to a CUDA device; return it unchanged if it is there."""
     where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
     return self.to(where, memory_format=memory_format)
 
@@ -1499,7 +1499,7 @@ def _cuda(
     vmap="elementwise",
 )
 def fill(input: Tensor, value: Scalar | Tensor) -> Tensor:
-    """A tensor like ``input`` with one value everywhere.
+    """Make a tensor like ``input`` filled with one value.
 
     Parameters
     ----------

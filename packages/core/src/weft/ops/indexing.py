@@ -498,7 +498,7 @@ def _(batch):
 
 @composite("index_put", "index_put_")
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy of ``input`` with ``values`` at the positions that a tuple of index tensors gives.
+    """Copy ``input`` and write ``values`` at the positions that a tuple of index tensors gives.
 
     Parameters
     ----------
@@ -962,7 +962,7 @@ def in_range(name: str, index: Any, size: int, dim: int, kind: type[Exception] =
     quick=functions.selecting,
 )
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices at some positions along a dimension.
+    """Select the slices at some positions along a dimension.
 
     Parameters
     ----------
@@ -1039,7 +1039,7 @@ def _(batch):
     quick=functions.choosing,
 )
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    """One element for each position in ``index``: ``out[i][j] = input[index[i][j]][j]`` for dim 0.
+    """Gather one element for each position in ``index``: ``out[i][j] = input[index[i][j]][j]`` for dim 0.
 
     Parameters
     ----------
@@ -1168,7 +1168,7 @@ def _(batch):
 
 @composite("take_along_dim", out="exact")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Elements at positions along a dimension, broadcasting the others; without ``dim`` of the flat tensor.
+    """Gather elements at positions along a dimension, broadcasting the others.
 
     Parameters
     ----------
@@ -1176,6 +1176,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     indices : Tensor of int64
         Of as many dimensions as input; what `argsort` and `argmax` with ``keepdim=True`` give.
     dim : int, optional
+        Default: positions of the flattened tensor.
 
     Raises
     ------
@@ -1302,7 +1303,7 @@ def scatter(
     value: Scalar | None = None,
     reduce: str | None = None,
 ) -> Tensor:
-    """A copy of ``input`` with ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension.
+    """Copy ``input`` and write ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension.
 
     For dim 0: ``out[index[i][j]][j] = src[i][j]``, the opposite of `gather`.
 
@@ -1361,7 +1362,7 @@ def checked_scatter(name: str, input: Any, dim: Any, index: Any, src: Any, reduc
 
 @composite("scatter_add", "scatter_add_", out="exact")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy of ``input`` with ``src`` added at the positions of ``index`` along a dimension.
+    """Copy ``input`` and add ``src`` at the positions of ``index`` along a dimension.
 
     For dim 0: ``out[index[i][j]][j] += src[i][j]``; repeated positions count each time.
 
@@ -1465,7 +1466,7 @@ def check_slices(name: str, input: Any, dim: int, index: Any, source: Any) -> No
 
 @composite("index_add", "index_add_", out="exact")
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
-    """A copy of ``input`` with ``alpha * source`` added to the slices at some positions along a dimension.
+    """Copy ``input`` and add ``alpha * source`` to the slices at some positions along a dimension.
 
     Parameters
     ----------
@@ -1496,7 +1497,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 @composite("index_copy", "index_copy_", out="exact")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """A copy of ``input`` with the slices of ``source`` at some positions along a dimension.
+    """Copy ``input`` and write the slices of ``source`` at some positions along a dimension.
 
     Parameters
     ----------
@@ -1537,7 +1538,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 @composite("index_fill", "index_fill_")
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar | Tensor) -> Tensor:
-    """A copy of ``input`` with one value at some positions along a dimension.
+    """Copy ``input`` and fill the slices at some positions along a dimension with one value.
 
     Parameters
     ----------
@@ -1573,7 +1574,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar | Tensor) -
 
 @composite("take", out="exact")
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """Elements at positions of the flattened tensor.
+    """Select elements at positions of the flattened tensor.
 
     Parameters
     ----------
@@ -1598,7 +1599,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 
 @composite("put", "put_")
 def _put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """A copy with ``source`` at positions of the flattened tensor.
+    """Copy the tensor and write ``source`` at positions of the flattened copy.
 
     Parameters
     ----------
@@ -1643,7 +1644,7 @@ def _put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False)
 
 @composite("masked_select", out="exact")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where the mask is true, in one dimension.
+    """Select the elements where the mask is true, as one dimension.
 
     Parameters
     ----------
@@ -1666,7 +1667,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @composite("masked_scatter", "masked_scatter_")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """A copy of ``input`` in which the elements where the mask is true come from ``source``, one after the other.
+    """Copy ``input`` and write the elements of ``source``, one after the other, where the mask is true.
 
     Parameters
     ----------
@@ -1719,7 +1720,7 @@ def _(xp, input):
 
 @composite("nonzero")
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Tensor | tuple[Tensor, ...]:
-    """The positions of elements that are not 0, in the order of the elements.
+    """Find the positions of elements that are not 0, in the order of the elements.
 
     Parameters
     ----------
@@ -1751,7 +1752,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
 
 @composite("nonzero_static", out="exact")
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The positions of the first ``size`` elements that are not 0; where there are fewer, rows of ``fill_value``.
+    """Find the positions of the first ``size`` elements that are not 0; missing ones are ``fill_value``.
 
     The shape of the result does not depend on the elements, unlike that of `nonzero`.
 
@@ -1787,7 +1788,7 @@ def argwhere(input: Tensor) -> Tensor:
 
 @op("count_nonzero", gradient=None, vmap="along_dims")
 def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """How many elements are not 0, along some dimensions or in all.
+    """Count the elements that are not 0, along some dimensions or in all.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def promoted(tensors: list[Any]) -> list[Any]:
     quick=functions.joining,
 )
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
-    """Tensors one after the other along a dimension that they have.
+    """Concatenate tensors along a dimension that they have.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def common_dim(name: str, tensors: list[Any], dim: Any) -> int:
     quick=functions.stacking,
 )
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors of one shape along a new dimension.
+    """Join tensors of one shape along a new dimension.
 
     Parameters
     ----------
@@ -266,19 +266,19 @@ def unpacked(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @composite()
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """Tensors with at least 1 dimension."""
+    """Give tensors without dimensions one dimension."""
     return at_least(tensors, 1, lambda each: reshape(each, 1))
 
 
 @composite()
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """Tensors with at least 2 dimensions, added in front."""
+    """Give tensors at least 2 dimensions; new ones are added in front."""
     return at_least(tensors, 2, lambda each: reshape(each, (1,) * (2 - each.ndim) + tuple(each.shape)))
 
 
 @composite()
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """Tensors with at least 3 dimensions; the third is added behind."""
+    """Give tensors at least 3 dimensions; the third is added behind."""
     shapes = {0: lambda s: (1, 1, 1), 1: lambda s: (1, s[0], 1), 2: lambda s: (s[0], s[1], 1)}
     return at_least(tensors, 3, lambda each: reshape(each, shapes[each.ndim](tuple(each.shape))))
 
@@ -289,14 +289,14 @@ def listed(value: Any) -> list[Any]:
 
 @composite(out="apart", error_type=TypeError)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors side by side: along dimension 1, or 0 if they have one."""
+    """Concatenate tensors horizontally: along dimension 1, or 0 if they have one dimension."""
     found = listed(atleast_1d(as_list("hstack", tensors)))
     return cat(found, 0 if found[0].ndim == 1 else 1)
 
 
 @composite(out="apart", error_type=TypeError)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors one below the other, along dimension 0."""
+    """Concatenate tensors vertically, along dimension 0; vectors are rows."""
     return cat(listed(atleast_2d(as_list("vstack", tensors))), 0)
 
 
@@ -305,13 +305,13 @@ row_stack = vstack
 
 @composite(out="apart", error_type=TypeError)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors one behind the other, along dimension 2."""
+    """Concatenate tensors depthwise, along dimension 2."""
     return cat(listed(atleast_3d(as_list("dstack", tensors))), 2)
 
 
 @composite(out="apart", error_type=TypeError)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Vectors as columns beside each other, and matrices side by side."""
+    """Concatenate vectors, as columns, and matrices horizontally."""
     return cat(
         [reshape(each, (each.numel(), 1)) if each.ndim <= 1 else each for each in as_list("column_stack", tensors)], 1
     )
@@ -319,7 +319,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite()
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Tensors expanded to their common shape."""
+    """Broadcast tensors to their common shape: views."""
     given = unpacked(tensors)
     shape = broadcast_shapes_of("broadcast_tensors", given)
     return tuple(each if each._array.shape == shape else expand(each, shape) for each in given)
@@ -331,7 +331,7 @@ def broadcast_shapes_of(name: str, tensors: Any) -> tuple[int, ...]:
 
 @composite()
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Grids of coordinates from vectors.
+    """Make grids of coordinates from vectors.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
 
 @composite()
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All combinations of the elements of vectors, one in a row."""
+    """Return the Cartesian product of vectors, one combination of elements in a row."""
     for each in tensors:
         if each.ndim != 1:
             raise RuntimeError(f"cartesian_prod: Expect a 1D vector, but got shape {list(each.shape)}")
@@ -393,7 +393,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @composite()
 def block_diag(*tensors: Tensor) -> Tensor:
-    """A matrix with the given matrices along its diagonal and zeros elsewhere."""
+    """Make a block-diagonal matrix of the given matrices."""
     for number, each in enumerate(tensors):
         if each.ndim > 2:
             raise RuntimeError(
@@ -441,7 +441,7 @@ def _(grad, blocks_shape):
 
 @composite("repeat")
 def _repeat(self: Tensor, *args: int | Sequence[int], repeats: Sequence[int] | None = None) -> Tensor:
-    """The tensor repeated along each dimension; more repeats than dimensions add some in front."""
+    """Repeat the tensor along each dimension; more repeats than dimensions add some in front."""
     times = integers("repeat", one_by_one("repeat", args, repeats, "repeats"), "repeats")
     have = self._array.shape
     if len(times) < len(have):
@@ -463,7 +463,7 @@ def _repeat(self: Tensor, *args: int | Sequence[int], repeats: Sequence[int] | N
 
 @composite("tile")
 def tile(input: Tensor, *args: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
-    """The tensor repeated along each dimension; missing repeats are 1.
+    """Repeat the tensor along each dimension; missing repeats are 1.
 
     Parameters
     ----------
@@ -484,7 +484,7 @@ def tile(input: Tensor, *args: int | Sequence[int], dims: Sequence[int] | None =
 def repeat_interleave(
     input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element (or slice along ``dim``) repeated, one after the other.
+    """Repeat each element, or each slice along ``dim``.
 
     Parameters
     ----------
@@ -562,7 +562,7 @@ def _(xp, counts):
 
 @composite()
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Scalar = 0) -> Tensor:
-    """The tensor with so many elements of one value before and behind it, along the last dimensions.
+    """Pad a tensor with one value before and behind it, along its last dimensions.
 
     Parameters
     ----------
@@ -611,7 +611,7 @@ def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Scalar = 0) -> Ten
 
 @op("flip", vmap="along_dims", linear="input")
 def flip(input: Tensor, *args: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
-    """The elements in reverse order along some dimensions: a copy.
+    """Reverse the order of elements along some dimensions: a copy.
 
     Parameters
     ----------
@@ -642,7 +642,7 @@ def _(grad, dims):
 
 @composite("fliplr")
 def fliplr(input: Tensor) -> Tensor:
-    """The columns in reverse order."""
+    """Reverse the order of the columns."""
     if input.ndim < 2:
         raise RuntimeError(f"fliplr: Input must be >= 2-d; got {input.ndim}-d")
     return flip(input, 1)
@@ -650,7 +650,7 @@ def fliplr(input: Tensor) -> Tensor:
 
 @composite("flipud")
 def flipud(input: Tensor) -> Tensor:
-    """The rows in reverse order."""
+    """Reverse the order of the rows."""
     if input.ndim < 1:
         raise RuntimeError("flipud: Input must be >= 1-d; got 0-d")
     return flip(input, 0)
@@ -658,7 +658,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @op("roll", dtypes=ALL_DTYPES, vmap="along_dims", linear="input", quick=dimensions.rolling)
 def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = ()) -> Tensor:
-    """The elements moved along some dimensions, those pushed out coming in at the other end.
+    """Shift elements along some dimensions; those pushed out come in at the other end.
 
     Parameters
     ----------
@@ -711,7 +711,7 @@ def _(grad, shifts, dims):
 
 @composite("rot90")
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Rotated by 90 degrees, k times, in the plane of two dimensions.
+    """Rotate a tensor by 90 degrees, k times, in the plane of two dimensions.
 
     Parameters
     ----------
@@ -765,7 +765,7 @@ def small_triangle(rows: int, columns: int, diagonal: int, below: bool) -> Any:
     return on_one_side(numpy, rows, columns, diagonal, below)
 
 
-TRIANGLE_DOC = """The elements on and {keep} a diagonal of each matrix; zeros elsewhere.
+TRIANGLE_DOC = """Keep the elements on and {keep} a diagonal of each matrix; set the others to 0.
 
 Parameters
 ----------
@@ -810,7 +810,7 @@ triu = triangle("triu", "above", "tensor([[1., 1.],\n        [0., 1.]])")
 
 @composite("diag_embed")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices with the last dimension of ``input`` along a diagonal and zeros elsewhere.
+    """Make matrices with the last dimension of ``input`` on a diagonal and zeros elsewhere.
 
     Parameters
     ----------
@@ -844,7 +844,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @composite("diag", out="exact")
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The matrix with a vector along a diagonal, or that diagonal of a matrix.
+    """Make a matrix with a vector on a diagonal, or return a diagonal of a matrix.
 
     Parameters
     ----------
@@ -869,7 +869,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @composite("diagflat")
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """The matrix with all elements along a diagonal.
+    """Make a matrix with all elements of a tensor on a diagonal.
 
     Parameters
     ----------

@@ -120,7 +120,7 @@ def rand(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of numbers uniform on [0, 1).
+    """Draw numbers from the uniform distribution on [0, 1).
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def randn(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of normal numbers of mean 0 and variance 1.
+    """Draw numbers from the normal distribution of mean 0 and variance 1.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def randint(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of whole numbers from `low` up to, but not with, `high`.
+    """Draw integers uniformly from `low` (inclusive) to `high` (exclusive).
 
     Called as ``randint(high, size)`` or ``randint(low, high, size)``.
 
@@ -264,7 +264,7 @@ def randperm(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The numbers from 0 to n - 1 in random order.
+    """Return the integers from 0 to n - 1 in random order.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def rand_like(
     requires_grad: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Numbers uniform on [0, 1), of another tensor's shape, dtype and device.
+    """Draw numbers uniform on [0, 1), with another tensor's shape, dtype and device.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def randn_like(
     requires_grad: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Normal numbers of mean 0 and variance 1, of another tensor's shape, dtype and device.
+    """Draw normal numbers of mean 0 and variance 1, with another tensor's shape, dtype and device.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ def randint_like(
     requires_grad: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Whole numbers from `low` up to, but not with, `high`, of another tensor's shape, dtype and device.
+    """Draw integers from `low` (inclusive) to `high` (exclusive), with another tensor's shape, dtype and device.
 
     Called as ``randint_like(input, high)`` or ``randint_like(input, low, high)``.
 
@@ -768,7 +768,7 @@ def quick_events(args: tuple[Any, ...]) -> Any:
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """1 where an event happens whose probability the element of `input` is, 0 elsewhere.
+    """Draw 1 with the probability that each element of `input` gives, else 0.
 
     Parameters
     ----------
@@ -837,7 +837,7 @@ def normal(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Normal numbers of given means and standard deviations.
+    """Draw normal numbers of given means and standard deviations.
 
     Parameters
     ----------
@@ -950,7 +950,7 @@ def multinomial(
     generator: Generator | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """Columns drawn at random, with weights, from each row.
+    """Draw column indices from each row, with the elements as weights.
 
     Parameters
     ----------
@@ -1016,7 +1016,7 @@ def _(xp, input, count, replacement, generator):
 
 @op(dtypes="float", vmap="random")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Counts of events whose mean numbers are the elements of `input`, in its dtype.
+    """Draw from Poisson distributions whose rates are the elements of `input`.
 
     Parameters
     ----------
@@ -1054,7 +1054,7 @@ poisson.gradient("input")(no_gradient)
 
 @op(tensors="count prob", dtypes="float", vmap="random")
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Successes in `count` trials of probability `prob` each.
+    """Draw from binomial distributions: the number of successes in `count` trials of probability `prob`.
 
     Parameters
     ----------
@@ -1096,7 +1096,7 @@ binomial.gradient("count prob")(lambda grad: [no_gradient(grad)] * 2)
 
 @op(dtypes="float", vmap="random")
 def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Samples of the gamma distribution of scale 1 whose shape parameters are the elements of `input`.
+    """Draw from gamma distributions of scale 1 whose shape parameters are the elements of `input`.
 
     Raises
     ------

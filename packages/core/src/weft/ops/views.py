@@ -46,7 +46,7 @@ from weft.types import DType, MemoryFormat, Scalar
 
 @op("detach", view=True, gradient=None, vmap="elementwise")
 def detach(input: Tensor) -> Tensor:
-    """The same memory, without history: a new leaf that does not require grad."""
+    """Return a view that autograd takes for a new leaf, which does not require grad."""
     return detach.op(input)
 
 
@@ -75,7 +75,7 @@ def _(grad):
 def view(
     input: Tensor, *args: int | Sequence[int] | DType, size: Sequence[int] | None = None, dtype: DType | None = None
 ) -> Tensor:
-    """The same elements under another shape, sharing memory. With a dtype: the same bytes as another dtype.
+    """View a tensor's memory with another shape; with a dtype, its bytes as another dtype.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def infer_shape(name: str, shape: tuple[int, ...], count: int) -> tuple[int, ...
 
 @composite("reshape")
 def reshape(input: Tensor, *args: int | Sequence[int], shape: Sequence[int] | None = None) -> Tensor:
-    """The same elements under another shape: a view where the strides allow it, else a copy.
+    """Change the shape: a view where the strides allow it, else a copy.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def _(batch):
 
 @composite("view_as")
 def view_as(input: Tensor, other: Tensor) -> Tensor:
-    """`view` with the shape of another tensor.
+    """View a tensor with the shape of another, see `Tensor.view`.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite("reshape_as")
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
-    """`reshape` to the shape of another tensor.
+    """Change the shape to that of another tensor, see `reshape`.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite("expand_as")
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
-    """`expand` to the shape of another tensor.
+    """Expand a tensor to the shape of another, see `Tensor.expand`.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
 
 @op("transpose swapdims", inplace="transpose_ swapdims_", view=True)
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged, sharing memory.
+    """Swap two dimensions: a view.
 
     Parameters
     ----------
@@ -371,7 +371,7 @@ def _(batch):
 
 @op("permute", view=True)
 def permute(input: Tensor, *args: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
-    """The dimensions in another order, sharing memory.
+    """Reorder the dimensions: a view.
 
     Parameters
     ----------
@@ -424,7 +424,7 @@ def _(batch):
 def expand(
     input: Tensor, *args: int | Sequence[int], size: Sequence[int] | None = None, implicit: bool = False
 ) -> Tensor:
-    """Dimensions of size 1 repeated without memory; -1 leaves a size as it is.
+    """Repeat dimensions of size 1 without copying: a view; -1 leaves a size as it is.
 
     All repetitions are the same memory: clone the result before writing to it.
 
@@ -504,7 +504,7 @@ def _(batch):
 
 @composite(out=False)
 def broadcast_to(input: Tensor, *args: int | Sequence[int], size: Sequence[int] | None = None) -> Tensor:
-    """`expand` under NumPy's name.
+    """Broadcast a tensor to a shape: a view, as `Tensor.expand` gives it.
 
     Parameters
     ----------
@@ -525,7 +525,7 @@ add_members(broadcast_to=broadcast_to)
 
 @op("squeeze", inplace="squeeze_", view=True)
 def squeeze(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """Without the dimensions of size 1, or without those among ``dim``.
+    """Remove dimensions of size 1, all or those among ``dim``: a view.
 
     Parameters
     ----------
@@ -564,7 +564,7 @@ def _(batch):
 
 @op("unsqueeze", inplace="unsqueeze_", view=True)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """With another dimension of size 1 in front of ``dim``.
+    """Insert a dimension of size 1 in front of ``dim``: a view.
 
     Parameters
     ----------
@@ -599,7 +599,7 @@ def _(batch):
 
 @composite("flatten", quick=dimensions.flattening)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """The dimensions from ``start_dim`` to ``end_dim`` as one.
+    """Merge the dimensions from ``start_dim`` to ``end_dim`` into one.
 
     Parameters
     ----------
@@ -630,13 +630,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite("ravel")
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension."""
+    """Flatten a tensor to one dimension: a view where the strides allow it, else a copy."""
     return view.op(input.contiguous(), (input.numel(),))
 
 
 @composite("unflatten")
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """One dimension divided into several.
+    """Divide one dimension into several.
 
     Parameters
     ----------
@@ -683,7 +683,7 @@ def moved_dims(what: str, dims: Any, ndim: int) -> tuple[int, ...]:
 
 @composite("movedim moveaxis")
 def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """Some dimensions moved to other places; the others keep their order.
+    """Move dimensions to other places; the others keep their order.
 
     Parameters
     ----------
@@ -726,7 +726,7 @@ swapdims = transpose
 
 @composite("swapaxes", inplace="swapaxes_", view=True)
 def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
-    """Two dimensions exchanged, sharing memory, see `transpose`.
+    """Swap two dimensions: a view, see `transpose`.
 
     Parameters
     ----------
@@ -743,7 +743,7 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 @composite("t", inplace="t_", view=True)
 def t(input: Tensor) -> Tensor:
-    """The transpose of a tensor of at most 2 dimensions."""
+    """Transpose a matrix: a view; a vector stays as it is."""
     if input.ndim > 2:
         raise RuntimeError(
             f"t: t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D; use .mT or permute()"
@@ -753,7 +753,7 @@ def t(input: Tensor) -> Tensor:
 
 @composite("adjoint")
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dimensions exchanged, and conjugated."""
+    """Return the conjugate transpose of a matrix or a batch of matrices: a view."""
     if not input.ndim:
         warn_caller_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
         return input
@@ -807,7 +807,7 @@ add_members(T=property(_reversed), mT=property(_matrix_transposed), H=property(_
 
 @op("select", view=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """One position along a dimension, which is removed; shares memory.
+    """Select one position along a dimension, which is removed: a view.
 
     Parameters
     ----------
@@ -912,7 +912,7 @@ def _(batch):
 
 @composite("narrow")
 def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
-    """``length`` positions from ``start`` on, along a dimension; shares memory.
+    """Select ``length`` positions from ``start`` on along a dimension: a view.
 
     Parameters
     ----------
@@ -952,7 +952,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 @op("diagonal", view=True)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The elements at equal positions of two dimensions, as the last dimension; shares memory.
+    """Return the diagonal of two dimensions as the last dimension: a view.
 
     Parameters
     ----------
@@ -1005,7 +1005,7 @@ def _(batch):
 
 @op("unfold", view=True)
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Windows of ``size`` positions, ``step`` apart, along a dimension; shares memory.
+    """Return sliding windows of ``size`` positions, ``step`` apart, along a dimension: a view.
 
     Parameters
     ----------
@@ -1099,7 +1099,7 @@ def _(batch):
 def as_strided(
     input: Tensor, size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
-    """A view of the tensor's storage with any sizes and strides, counted in elements.
+    """View a tensor's storage with any sizes and strides, counted in elements.
 
     Parameters
     ----------
@@ -1241,7 +1241,7 @@ def _(grad):
 
 @op(view=True, name="imag", vmap="elementwise")
 def imaginary_part(input: Tensor) -> Tensor:
-    """The imaginary parts of a complex tensor, sharing memory."""
+    """Return the imaginary parts of a complex tensor: a view."""
     return imaginary_part.op(input)
 
 
@@ -1281,7 +1281,7 @@ def _(grad):
 
 @composite(out="exact")
 def complex(real: Tensor, imag: Tensor) -> Tensor:
-    """Complex numbers from their real and imaginary parts.
+    """Make complex numbers from their real and imaginary parts.
 
     Parameters
     ----------
@@ -1309,7 +1309,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
 
 @composite(out="exact", autocast="float32")
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """Complex numbers from their absolute values and angles: ``abs * exp(i * angle)``.
+    """Make complex numbers from their absolute values and angles: ``abs * exp(i * angle)``.
 
     Parameters
     ----------
@@ -1337,13 +1337,13 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 @composite()
 def real(input: Tensor) -> Tensor:
-    """The real parts, sharing memory; a real tensor is itself."""
+    """Return the real parts: a view; a real tensor is returned itself."""
     return real_part.op(input) if input._key.is_complex else input
 
 
 @composite()
 def imag(input: Tensor) -> Tensor:
-    """The imaginary parts of a complex tensor, sharing memory.
+    """Return the imaginary parts of a complex tensor: a view.
 
     Raises
     ------
@@ -1402,7 +1402,7 @@ def _(grad):
 
 @composite("conj _conj")
 def conj(input: Tensor) -> Tensor:
-    """The complex conjugate, sharing memory; a real tensor is itself.
+    """Return the complex conjugate: a view; a real tensor is returned itself.
 
     Nothing is computed until the values are asked for: the result is a view with the conjugate bit set
     (`Tensor.is_conj`), and what is written to it is written to ``input``, conjugated.
@@ -1419,7 +1419,7 @@ def conj(input: Tensor) -> Tensor:
 
 @composite("conj_physical _conj_physical", "conj_physical_", out="exact")
 def conj_physical(input: Tensor) -> Tensor:
-    """The complex conjugate, in new memory for complex tensors; a real tensor is itself."""
+    """Compute the complex conjugate in new memory; a real tensor is returned itself."""
     return input._conj_copy() if input._key.is_complex else input
 
 
@@ -1452,7 +1452,7 @@ def is_neg(input: Tensor) -> bool:
 
 @op(view=True, vmap="elementwise")
 def view_as_real(input: Tensor) -> Tensor:
-    """A complex tensor as a real one with a last dimension of size 2, sharing memory."""
+    """View a complex tensor as a real one with a last dimension of size 2."""
     if not input._key.is_complex:
         raise RuntimeError(f"view_as_real: only supported for complex tensors; got {input.dtype}")
     refuse_bits(
@@ -1477,7 +1477,7 @@ def _(grad):
 
 @op(view=True, vmap="elementwise", autocast="float32")
 def view_as_complex(input: Tensor) -> Tensor:
-    """A real tensor whose last dimension has size 2 as a complex one, sharing memory."""
+    """View a real tensor whose last dimension has size 2 as a complex one."""
     if input.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
             f"view_as_complex: is only supported for half, float and double tensors, but got a tensor of {input.dtype}"
@@ -1553,7 +1553,7 @@ def _(batch):
 
 @composite()
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of equal size (the last may be smaller), or of the sizes given, along a dimension.
+    """Split a tensor into pieces of equal size (the last may be smaller), or of the sizes given.
 
     Parameters
     ----------
@@ -1608,7 +1608,7 @@ def even_sizes(total: int, size: int) -> tuple[int, ...]:
 
 @composite("split_with_sizes")
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of the sizes given along a dimension, see `split`.
+    """Split a tensor into pieces of the sizes given, see `split`.
 
     Parameters
     ----------
@@ -1627,7 +1627,7 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 
 @composite("split")
 def _split(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of equal size, or of the sizes given, along a dimension, see `weft.split`.
+    """Split a tensor into pieces of equal size, or of the sizes given, see `weft.split`.
 
     Parameters
     ----------
@@ -1645,7 +1645,7 @@ def _split(input: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tupl
 
 @composite("chunk")
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most ``chunks`` pieces of equal size along a dimension (the last may be smaller).
+    """Split a tensor into at most ``chunks`` pieces of equal size (the last may be smaller).
 
     There are fewer where rounding up the size of a piece leaves nothing for the last ones; `tensor_split` always
     gives the number asked for.
@@ -1699,7 +1699,7 @@ def tensor_split(
     indices: Sequence[int] | None = None,
     tensor_indices_or_sections: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
-    """``sections`` pieces of nearly equal size, or pieces that end before the given indices.
+    """Split a tensor into a number of pieces of nearly equal size, or before the given indices.
 
     Parameters
     ----------
@@ -1833,7 +1833,7 @@ dsplit = along(
 
 @op("unbind", view=True)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """All positions along a dimension, as a tuple; each shares memory with the input.
+    """Return the slices along a dimension, which is removed, as a tuple of views.
 
     Parameters
     ----------
@@ -1875,7 +1875,7 @@ def _(batch):
 
 @composite("resize_")
 def _resize(input: Tensor, *size: int | Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
-    """Give the tensor itself another size: over the same memory where that is enough, else over more.
+    """Change the size of the tensor itself, in the same memory where that is enough, else in more.
 
     The elements that were there stay, in the order of memory; new ones are not initialised. Other tensors over the
     memory keep the old one when more is needed.
@@ -1934,7 +1934,7 @@ def _resize(input: Tensor, *size: int | Sequence[int], memory_format: MemoryForm
 
 @composite("resize_as_")
 def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
-    """Give the tensor itself the size of another (see `Tensor.resize_`).
+    """Change the size of the tensor itself to that of another (see `Tensor.resize_`).
 
     Parameters
     ----------
