@@ -3,7 +3,8 @@
 - `blas`, `im2col`, `memory`, `namespace`, `threads`, `transpose`: what NumPy lacks, always there.
 - `onednn`: Intel's library of matrix products, convolutions, normalizations and recurrent layers, through its C API.
 - `compiled`: loops in Python that Numba compiles when they are first needed.
-- `libraries`: which of the two has a kernel for an op.
+- `registry`: where the kernels of both register; `kernel_table`, made from that: what there is, without an import.
+- `libraries`: which kernel an op gets.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ NUMPY_KERNELS: dict[str, Any] = {
     "core::matmul": blas.matmul,
     "nn::linear": blas.linear,
 }
-# What takes small arrays in place of the kernel that it is given for the others.
+# Kernels of small arrays, each made for the kernel that takes the others.
 SMALL_ARRAYS: dict[str, Any] = {
     "core::cat": small_arrays.Joining,
     "core::log_softmax": small_arrays.log_softmax,
@@ -54,7 +55,7 @@ class CPUBackend(ArrayNamespaceBackend):
             poison.fill_new_memory()
 
     def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
-        """A library's kernel where one is installed and serves the op in this dtype; else NumPy's."""
+        """A library's kernel where one is installed and has one for the op and dtype; else NumPy's."""
         replaced = self.kernels.get(name)
         if replaced is not None:
             return replaced
@@ -64,7 +65,7 @@ class CPUBackend(ArrayNamespaceBackend):
         return found if small is None else small(found)
 
     def half_kernel(self, name: str, element: dtype, generic: Callable[..., Any]) -> Callable[..., Any]:
-        """A library's kernel where one is installed and serves the op in half precision itself."""
+        """A library's kernel where one is installed and computes the op in half precision itself."""
         return generic if name in self.kernels else libraries.kernel(name, element, generic) or generic
 
     def num_threads(self) -> int:

@@ -1,4 +1,4 @@
-"""Products of matrices by NumPy's BLAS, in the forms in which it is fastest; of integers too, by way of floats."""
+"""Matrix products by NumPy's BLAS, by the calls that are fastest; of integers too, as floats."""
 
 from __future__ import annotations
 
@@ -50,21 +50,21 @@ def matmul(input: Any, other: Any) -> Any:
 
 
 def product_of(rows: Any) -> Any:
-    """What multiplies matrices: ``numpy.dot`` scales by a single number, and makes 0 of 0 times nan."""
+    """The function to multiply by: ``numpy.dot`` scales by a single number, and makes 0 of 0 times nan."""
     return numpy.matmul if rows.shape[1] == 1 else numpy.dot
 
 
 blas_turn = RLock()
-"""Held while the BLAS works in several threads. It has one pool, for which another product would wait anyway; and
-a fork, before which OpenBLAS ends those threads, would leave this product waiting for them for ever."""
+"""Held while the BLAS uses several threads. It has one pool, so that products take turns anyway; and OpenBLAS ends the
+threads before a fork, so that a product would wait for them for ever."""
 hold_during_fork(sys.modules[__name__], "blas_turn", is_inner=True)
 
 MAX_SERIAL = 2**18
-"""Multiplications up to which OpenBLAS works on the thread that calls."""
+"""Multiplications up to which OpenBLAS uses the calling thread alone."""
 
 
 def in_turn(product: Any, left: Any, right: Any) -> Any:
-    """A product by the BLAS; one at a time of those that it spreads over threads."""
+    """A product by the BLAS; those that it computes in several threads one at a time."""
     if threads.blas_is_serial or left.size * right.shape[-1] < MAX_SERIAL:
         return product(left, right)
     with blas_turn:
@@ -72,7 +72,7 @@ def in_turn(product: Any, left: Any, right: Any) -> Any:
 
 
 def by_vector(input: Any, other: Any) -> Any:
-    """The product by a vector, or by a row or a column of each of a batch, in compiled loops; None of anything else."""
+    """The product by a vector, or by a row or a column in each matrix of a batch, in compiled loops; else None."""
     if input.dtype.char not in "fd" or not input.size or not other.size or not libraries.has_numba():
         return None
     shape: tuple[int, ...] = (-1,)

@@ -1,6 +1,6 @@
-"""Convolutions of a few elements: all windows are taken at once, and multiplied as one matrix.
+"""Small convolutions by im2col: all windows become one matrix, which is multiplied by the weight.
 
-To begin a library's convolution takes longer than these take altogether.
+To start a library's convolution takes longer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_SIZE = 4096
 
 
 def convolving(kernel: Any) -> KernelBySize:
-    """A kernel of convolutions, with another one beside it for small arrays."""
+    """A kernel of convolutions, and im2col for small ones."""
     generic = small_arrays.small_of(kernel)
 
     def small(input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Any:
@@ -52,9 +52,9 @@ def convolving(kernel: Any) -> KernelBySize:
 def window_places(
     input: Sizes, weight: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes
 ) -> tuple[Any, Sizes] | None:
-    """Where in memory the elements of windows are, (C * kernel, N * out), and the shape of the result.
+    """The positions of the windows' elements, (C * kernel, N * out), and the shape of the result.
 
-    In the padding that is behind the last element. None where there are many, or no windows.
+    Positions in the padding are one past the last element. None if there are more than `MAX_SIZE`, or no windows.
     """
     kernel, (batch, channels, *spatial) = weight[2:], input
     out = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(spatial, kernel, stride, padding, dilation)]

@@ -193,7 +193,7 @@ def available() -> tuple[ModuleType, ...]:
 
 
 def describe() -> dict[str, str]:
-    """For `weft doctor`: each library, and how many ops it serves, or why it does not."""
+    """For `weft doctor`: each library, and how many ops it has kernels for, or why none."""
     lines = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the line below says it

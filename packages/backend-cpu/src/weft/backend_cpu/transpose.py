@@ -1,4 +1,4 @@
-"""Copies of transposed arrays, block by block, so that the lines of the cache that are read are used whole."""
+"""Copies of transposed arrays, block by block, so that each cache line is read once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MIN_SIZE_BLOCKED = 1 << 16  # elements from which blocks take a quarter to a hal
 
 
 def contiguous_copy(array: Any) -> Any:
-    """A copy with the dimensions in order in memory."""
+    """A copy in C order."""
     dense = dense_axis(array)
     if dense is None:
         return numpy.array(array, copy=True, order="C")
@@ -26,7 +26,7 @@ def contiguous_copy(array: Any) -> Any:
 
 
 def dense_axis(array: Any) -> int | None:
-    """The axis whose neighbours lie side by side, if it is not the last and both are long; else None."""
+    """The axis whose elements are adjacent, if it is not the last, and both are long; else None."""
     if array.size < MIN_SIZE_BLOCKED or array.ndim < 2 or array.shape[-1] < BLOCK_SIDE:
         return None
     for axis in range(array.ndim - 1):

@@ -1,7 +1,7 @@
 """Primitives of oneDNN: built once for each combination of shapes, strides and attributes, kept, and run on arrays.
 
 A `Primitive` has memory objects of its own, into which the addresses of the arrays of a call are written: that costs a
-fraction of what new ones cost. So one of them serves one call at a time. A `Pool` hands out one that is idle and builds
+fraction of what new ones cost. So one of them runs one call at a time. A `Pool` hands out one that is idle and builds
 another where none is, as when several threads run the same kernel. `pool` keeps the pools, up to a number.
 
     product = pool(matmul_primitive, a.shape, a.strides, b.shape, b.strides)
@@ -48,7 +48,7 @@ CPU, IN_ORDER, USER_SCRATCHPAD, ANY_LAYOUT = 1, 1, 1, 1
 DTYPES = {"bfloat16": 2, "float32": 3, "int32": 4, "int8": 5, "uint8": 6}
 WIDTHS = {"bfloat16": 2, "float32": 4, "int32": 4, "int8": 1, "uint8": 1}  # their bytes
 SRC, DST, WEIGHTS, BIAS, SCRATCHPAD = 1, 17, 33, 41, 80
-DIFF_SRC, DIFF_DST, DIFF_WEIGHTS, DIFF_BIAS = 129, 145, 161, 169
+DIFF_SRC, DIFF_DST, DIFF_WEIGHTS = 129, 145, 161
 LAYOUT_OF = {SRC: 129, DIFF_SRC: 130, WEIGHTS: 131, DIFF_WEIGHTS: 132, DST: 133, DIFF_DST: 134, SCRATCHPAD: 136}
 ELTWISE = {"relu": 0x20, "tanh": 0x21, "sigmoid": 0x29, "gelu_tanh": 0x2B, "gelu": 0x31}
 

@@ -455,7 +455,7 @@ def sine_kernel(name: str, formula: Callable[..., Any], quarters: int) -> None:
             return run_elementwise(key, [x], x.dtype, 3)
 
         def run(x: Any, out: Any = None) -> Any:
-            if out is not None:  # the angle is asked for again where the formula does not serve
+            if out is not None:  # not written to: where the formula is nan, the angle is needed again
                 out[...] = run(x)
                 return out
             if not (x.flags.c_contiguous and x.flags.aligned) or destination.array is not None:
