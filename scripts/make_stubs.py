@@ -246,7 +246,8 @@ class Stub:
                 yield f"{indent}{self.overload(name, form, method)}"
                 yield text
             return
-        narrower = method and (is_operator(function) or is_inplace_operator(name))  # the engine's take any object
+        bases = {name, f"__{name[3:]}"} & (vars(TensorBase).keys() | COMPARISONS)
+        narrower = method and bases and (is_operator(function) or is_inplace_operator(name))  # those take any object
         ignore = "  # type: ignore[override]" if narrower else ""
         if method and is_inplace_operator(name):
             listed = self.parameters(vars(weft.Tensor)[f"__{name[3:]}"], method)

@@ -64,6 +64,8 @@ def methods(x: Tensor, y: Tensor) -> None:
     assert_type(x.detach().clone().T, Tensor)
     assert_type(x.size(0), int)
     assert_type(x.size(), weft.Size)
+    assert_type(x.shape[0], int)
+    assert_type(x.shape[1:], weft.Size)
     assert_type(x.numel(), int)
     x.exp(2)  # type: ignore[call-arg]
     x.mul("2")  # type: ignore[arg-type]

@@ -36,13 +36,13 @@ class Methods(TensorBase):
     @property
     def T(self) -> Tensor: ...
 
-    def __abs__(self) -> Tensor:  # type: ignore[override]
+    def __abs__(self) -> Tensor:
         ...
 
     def __add__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __and__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __and__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __array__(self, dtype: Any = None, copy: _bool | None = None) -> ndarray[Any, Any]:
@@ -84,7 +84,7 @@ class Methods(TensorBase):
     def __float__(self) -> _float:
         ...
 
-    def __floordiv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __floordiv__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __ge__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -99,19 +99,19 @@ class Methods(TensorBase):
     def __iadd__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.plus`: writes into ``self`` and returns it."""
 
-    def __iand__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __iand__(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.bitwise_and`: writes into ``self`` and returns it."""
 
-    def __idiv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __idiv__(self, other: Tensor | Scalar) -> Tensor:
         """Division in place by the name that Python 2 looked for."""
 
-    def __ifloordiv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __ifloordiv__(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.floor_divide`: writes into ``self`` and returns it."""
 
-    def __ilshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __ilshift__(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.bitwise_left_shift`: writes into ``self`` and returns it."""
 
-    def __imod__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __imod__(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.remainder`: writes into ``self`` and returns it."""
 
     def __imul__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -126,13 +126,13 @@ class Methods(TensorBase):
     def __invert__(self) -> Tensor:
         """``~self``: all bits flipped."""
 
-    def __ior__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __ior__(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.bitwise_or`: writes into ``self`` and returns it."""
 
-    def __ipow__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __ipow__(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.power`: writes into ``self`` and returns it."""
 
-    def __irshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __irshift__(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.bitwise_right_shift`: writes into ``self`` and returns it."""
 
     def __isub__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -141,7 +141,7 @@ class Methods(TensorBase):
     def __itruediv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         """In-place variant of `weft.true_divide`: writes into ``self`` and returns it."""
 
-    def __ixor__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __ixor__(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.bitwise_xor`: writes into ``self`` and returns it."""
 
     def __le__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -150,7 +150,7 @@ class Methods(TensorBase):
     def __long__(self) -> _int:
         """The only element as an integer, by the name that Python 2 looked for."""
 
-    def __lshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __lshift__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __lt__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -159,7 +159,7 @@ class Methods(TensorBase):
     def __matmul__(self, other: Tensor) -> Tensor:  # type: ignore[override]
         ...
 
-    def __mod__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __mod__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __mul__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -168,25 +168,25 @@ class Methods(TensorBase):
     def __ne__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __neg__(self) -> Tensor:  # type: ignore[override]
+    def __neg__(self) -> Tensor:
         ...
 
     def __nonzero__(self) -> _bool:
         """Whether the only element is not 0, by the name that Python 2 looked for."""
 
-    def __or__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __or__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __pos__(self) -> Tensor:
         """The tensor itself."""
 
-    def __pow__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __pow__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __radd__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rand__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __rand__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __rdiv__(self, other: Tensor | Scalar) -> Tensor:
@@ -195,34 +195,34 @@ class Methods(TensorBase):
     def __reversed__(self) -> Tensor:
         """The tensor with the order along its first dimension reversed."""
 
-    def __rfloordiv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __rfloordiv__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
-    def __rlshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __rlshift__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __rmatmul__(self, other: Tensor) -> Tensor:
         ...
 
-    def __rmod__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __rmod__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __rmul__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __ror__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __ror__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __round__(self, digits: _int = 0) -> Tensor:
         """``round(tensor, digits)``, as Python calls it."""
 
-    def __rpow__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __rpow__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
-    def __rrshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __rrshift__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
-    def __rshift__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __rshift__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __rsub__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
@@ -231,7 +231,7 @@ class Methods(TensorBase):
     def __rtruediv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __rxor__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __rxor__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -243,7 +243,7 @@ class Methods(TensorBase):
     def __truediv__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
         ...
 
-    def __xor__(self, other: Tensor | Scalar) -> Tensor:  # type: ignore[override]
+    def __xor__(self, other: Tensor | Scalar) -> Tensor:
         ...
 
     @property

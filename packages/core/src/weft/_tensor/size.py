@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from functools import partial
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 from weft import _display_name
 
@@ -65,6 +65,12 @@ class Size(tuple[int, ...]):
         return size_of(tuple.__mul__(self, times))
 
     __rmul__ = __mul__
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> int: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
 
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)

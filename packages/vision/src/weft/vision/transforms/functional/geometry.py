@@ -427,8 +427,8 @@ def _pad_tensor(img: Tensor, sides: Sequence[int], fill: Fill, mode: str) -> Ten
     value = fill[0] if isinstance(fill, Sequence) else fill or 0
     inner = img[..., max(-top, 0) : height - max(-bottom, 0), max(-left, 0) : width - max(-right, 0)]
     top, left = max(top, 0), max(left, 0)
-    rows, columns = top + inner.shape[-2] + max(bottom, 0), left + inner.shape[-1] + max(right, 0)
-    padded = img.new_full((*img.shape[:-2], rows, columns), value)
+    size = (top + inner.shape[-2] + max(bottom, 0), left + inner.shape[-1] + max(right, 0))
+    padded = img.new_full((*img.shape[:-2], *size), value)
     padded[..., top : top + inner.shape[-2], left : left + inner.shape[-1]] = inner
     return padded
 
