@@ -537,6 +537,12 @@ def eig(input: Tensor) -> return_types.linalg_eig:
     Returns
     -------
     named tuple (eigenvalues, eigenvectors)
+
+    Examples
+    --------
+    >>> values, vectors = weft.linalg.eig(weft.tensor([[0.0, -1.0], [1.0, 0.0]]))
+    >>> values.imag.abs()  # a rotation has the eigenvalues i and -i
+    tensor([1., 1.])
     """
     check_finite("linalg.eig", input)
     return named("linalg_eig", "eigenvalues eigenvectors")(*decompositions.eig_op.op(input))
@@ -544,7 +550,13 @@ def eig(input: Tensor) -> return_types.linalg_eig:
 
 @composite(out="exact", autocast="float32")
 def eigvals(input: Tensor) -> Tensor:
-    """The eigenvalues of a square matrix, complex, in no order."""
+    """The eigenvalues of a square matrix, complex, in no order.
+
+    Examples
+    --------
+    >>> weft.linalg.eigvals(weft.tensor([[2.0, 0.0], [0.0, 2.0]])).real
+    tensor([2., 2.])
+    """
     check_finite("linalg.eigvals", input)
     return (
         decompositions.eig_op.op(input)[0] if decompositions.is_watched(input) else decompositions.eigvals_op.op(input)

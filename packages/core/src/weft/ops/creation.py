@@ -1292,7 +1292,13 @@ def _(grad):
 
 @composite("contiguous")
 def _contiguous(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
-    """Return the tensor itself if its elements are in order in memory, else a copy in which they are."""
+    """Return the tensor itself if its elements are in order in memory, else a copy in which they are.
+
+    Examples
+    --------
+    >>> weft.zeros(2, 3).t().contiguous().stride()
+    (2, 1)
+    """
     order_of("contiguous", memory_format, self._array.ndim)  # refuses a format of another number of dimensions
     if self.is_contiguous(memory_format=memory_format):
         return self
@@ -1303,7 +1309,13 @@ def _contiguous(self: Tensor, memory_format: MemoryFormat | None = None) -> Tens
 
 @composite("is_contiguous")
 def _is_contiguous(self: Tensor, memory_format: MemoryFormat | None = None) -> bool:
-    """Whether the elements are in order in memory."""
+    """Whether the elements are in order in memory.
+
+    Examples
+    --------
+    >>> weft.zeros(2, 3).is_contiguous(), weft.zeros(2, 3).t().is_contiguous()
+    (True, False)
+    """
     if memory_format in NEEDS and self._array.ndim != NEEDS[memory_format]:
         return False
     order = order_of("is_contiguous", memory_format, self._array.ndim)
@@ -1471,7 +1483,13 @@ def _type(self: Tensor, dtype: DType | str | type | None = None, non_blocking: b
 
 @composite("type_as")
 def _type_as(self: Tensor, other: Tensor) -> Tensor:
-    """Convert the tensor to the dtype and device of another."""
+    """Convert the tensor to the dtype and device of another.
+
+    Examples
+    --------
+    >>> weft.tensor([1, 2]).type_as(weft.zeros(1))
+    tensor([1., 2.])
+    """
     return self.to(other)
 
 

@@ -920,6 +920,13 @@ def geqrf(input: Tensor) -> tuple[Tensor, Tensor]:
     Returns
     -------
     named tuple (a, tau)
+
+    Examples
+    --------
+    >>> a, tau = weft.geqrf(weft.tensor([[3.0], [4.0]]))
+    >>> a.triu()
+    tensor([[-5.],
+            [ 0.]])
     """
     check_matrix("geqrf", input)
     return named("geqrf", "a tau")(*geqrf_op.op(input))

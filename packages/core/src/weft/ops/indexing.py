@@ -1782,7 +1782,14 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 @composite("argwhere")
 def argwhere(input: Tensor) -> Tensor:
-    """The positions of elements that are not 0, one in a row."""
+    """The positions of elements that are not 0, one in a row.
+
+    Examples
+    --------
+    >>> weft.argwhere(weft.tensor([[0, 5], [6, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
     return positions.op(input)
 
 

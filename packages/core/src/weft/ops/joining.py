@@ -266,19 +266,37 @@ def unpacked(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @composite()
 def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """Give tensors without dimensions one dimension."""
+    """Give tensors without dimensions one dimension.
+
+    Examples
+    --------
+    >>> weft.atleast_1d(weft.tensor(1.0))
+    tensor([1.])
+    """
     return at_least(tensors, 1, lambda each: reshape(each, 1))
 
 
 @composite()
 def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """Give tensors at least 2 dimensions; new ones are added in front."""
+    """Give tensors at least 2 dimensions; new ones are added in front.
+
+    Examples
+    --------
+    >>> weft.atleast_2d(weft.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
     return at_least(tensors, 2, lambda each: reshape(each, (1,) * (2 - each.ndim) + tuple(each.shape)))
 
 
 @composite()
 def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
-    """Give tensors at least 3 dimensions; the third is added behind."""
+    """Give tensors at least 3 dimensions; the third is added behind.
+
+    Examples
+    --------
+    >>> weft.atleast_3d(weft.zeros(2, 3)).shape
+    weft.Size([2, 3, 1])
+    """
     shapes = {0: lambda s: (1, 1, 1), 1: lambda s: (1, s[0], 1), 2: lambda s: (s[0], s[1], 1)}
     return at_least(tensors, 3, lambda each: reshape(each, shapes[each.ndim](tuple(each.shape))))
 
@@ -289,14 +307,28 @@ def listed(value: Any) -> list[Any]:
 
 @composite(out="apart", error_type=TypeError)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenate tensors horizontally: along dimension 1, or 0 if they have one dimension."""
+    """Concatenate tensors horizontally: along dimension 1, or 0 if they have one dimension.
+
+    Examples
+    --------
+    >>> weft.hstack([weft.zeros(2, 1), weft.ones(2, 1)])
+    tensor([[0., 1.],
+            [0., 1.]])
+    """
     found = listed(atleast_1d(as_list("hstack", tensors)))
     return cat(found, 0 if found[0].ndim == 1 else 1)
 
 
 @composite(out="apart", error_type=TypeError)
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenate tensors vertically, along dimension 0; vectors are rows."""
+    """Concatenate tensors vertically, along dimension 0; vectors are rows.
+
+    Examples
+    --------
+    >>> weft.vstack([weft.tensor([1, 2]), weft.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     return cat(listed(atleast_2d(as_list("vstack", tensors))), 0)
 
 
@@ -305,13 +337,26 @@ row_stack = vstack
 
 @composite(out="apart", error_type=TypeError)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenate tensors depthwise, along dimension 2."""
+    """Concatenate tensors depthwise, along dimension 2.
+
+    Examples
+    --------
+    >>> weft.dstack([weft.zeros(2, 3), weft.ones(2, 3)]).shape
+    weft.Size([2, 3, 2])
+    """
     return cat(listed(atleast_3d(as_list("dstack", tensors))), 2)
 
 
 @composite(out="apart", error_type=TypeError)
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Concatenate vectors, as columns, and matrices horizontally."""
+    """Concatenate vectors, as columns, and matrices horizontally.
+
+    Examples
+    --------
+    >>> weft.column_stack([weft.tensor([1, 2]), weft.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
     return cat(
         [reshape(each, (each.numel(), 1)) if each.ndim <= 1 else each for each in as_list("column_stack", tensors)], 1
     )
@@ -319,7 +364,14 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 
 @composite()
 def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Broadcast tensors to their common shape: views."""
+    """Broadcast tensors to their common shape: views.
+
+    Examples
+    --------
+    >>> row, column = weft.broadcast_tensors(weft.zeros(1, 3), weft.zeros(2, 1))
+    >>> row.shape, column.shape
+    (weft.Size([2, 3]), weft.Size([2, 3]))
+    """
     given = unpacked(tensors)
     shape = broadcast_shapes_of("broadcast_tensors", given)
     return tuple(each if each._array.shape == shape else expand(each, shape) for each in given)
@@ -382,7 +434,16 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
 
 @composite()
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """Return the Cartesian product of vectors, one combination of elements in a row."""
+    """Return the Cartesian product of vectors, one combination of elements in a row.
+
+    Examples
+    --------
+    >>> weft.cartesian_prod(weft.tensor([1, 2]), weft.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
     for each in tensors:
         if each.ndim != 1:
             raise RuntimeError(f"cartesian_prod: Expect a 1D vector, but got shape {list(each.shape)}")
@@ -393,7 +454,14 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @composite()
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Make a block-diagonal matrix of the given matrices."""
+    """Make a block-diagonal matrix of the given matrices.
+
+    Examples
+    --------
+    >>> weft.block_diag(weft.tensor([[1, 2]]), weft.tensor([[3]]))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
     for number, each in enumerate(tensors):
         if each.ndim > 2:
             raise RuntimeError(
@@ -441,7 +509,14 @@ def _(grad, blocks_shape):
 
 @composite("repeat")
 def _repeat(self: Tensor, *args: int | Sequence[int], repeats: Sequence[int] | None = None) -> Tensor:
-    """Repeat the tensor along each dimension; more repeats than dimensions add some in front."""
+    """Repeat the tensor along each dimension; more repeats than dimensions add some in front.
+
+    Examples
+    --------
+    >>> weft.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
     times = integers("repeat", one_by_one("repeat", args, repeats, "repeats"), "repeats")
     have = self._array.shape
     if len(times) < len(have):
@@ -642,7 +717,14 @@ def _(grad, dims):
 
 @composite("fliplr")
 def fliplr(input: Tensor) -> Tensor:
-    """Reverse the order of the columns."""
+    """Reverse the order of the columns.
+
+    Examples
+    --------
+    >>> weft.fliplr(weft.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     if input.ndim < 2:
         raise RuntimeError(f"fliplr: Input must be >= 2-d; got {input.ndim}-d")
     return flip(input, 1)
@@ -650,7 +732,14 @@ def fliplr(input: Tensor) -> Tensor:
 
 @composite("flipud")
 def flipud(input: Tensor) -> Tensor:
-    """Reverse the order of the rows."""
+    """Reverse the order of the rows.
+
+    Examples
+    --------
+    >>> weft.flipud(weft.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
     if input.ndim < 1:
         raise RuntimeError("flipud: Input must be >= 1-d; got 0-d")
     return flip(input, 0)

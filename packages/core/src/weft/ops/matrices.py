@@ -868,7 +868,13 @@ def _(batch):
 
 @composite("trace", autocast="float32")
 def trace(input: Tensor) -> Tensor:
-    """The sum of a matrix's diagonal."""
+    """The sum of a matrix's diagonal.
+
+    Examples
+    --------
+    >>> weft.trace(weft.tensor([[1, 2], [3, 4]]))
+    tensor(5)
+    """
     if input.ndim != 2:
         raise RuntimeError(f"trace: trace expects a matrix, but got {input.ndim}-D of shape {list(input.shape)}")
     if input.dtype.name == "bool":

@@ -98,6 +98,11 @@ def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
     Returns
     -------
     named tuple (sign, logabsdet)
+
+    Examples
+    --------
+    >>> weft.slogdet(weft.tensor([[-1.0, 0.0], [0.0, 1.0]])).sign
+    tensor(-1.)
     """
     check_square("linalg.slogdet", input)
     return named("slogdet", "sign logabsdet")(*slogdet_op.op(input))
@@ -105,7 +110,13 @@ def slogdet(input: Tensor) -> tuple[Tensor, Tensor]:
 
 @composite("logdet")
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant; nan where it is negative."""
+    """The logarithm of the determinant; nan where it is negative.
+
+    Examples
+    --------
+    >>> weft.logdet(weft.eye(3))
+    tensor(0.)
+    """
     check_square("logdet", input)
     sign, logabsdet = slogdet_op.op(input)
     if input.is_complex():

@@ -46,7 +46,14 @@ from weft.types import DType, MemoryFormat, Scalar
 
 @op("detach", view=True, gradient=None, vmap="elementwise")
 def detach(input: Tensor) -> Tensor:
-    """Return a view that autograd takes for a new leaf, which does not require grad."""
+    """Return a view that autograd takes for a new leaf, which does not require grad.
+
+    Examples
+    --------
+    >>> x = weft.ones(2, requires_grad=True)
+    >>> (x * 2).detach().requires_grad
+    False
+    """
     return detach.op(input)
 
 
@@ -630,7 +637,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @composite("ravel")
 def ravel(input: Tensor) -> Tensor:
-    """Flatten a tensor to one dimension: a view where the strides allow it, else a copy."""
+    """Flatten a tensor to one dimension: a view where the strides allow it, else a copy.
+
+    Examples
+    --------
+    >>> weft.tensor([[1, 2], [3, 4]]).ravel()
+    tensor([1, 2, 3, 4])
+    """
     return view.op(input.contiguous(), (input.numel(),))
 
 
@@ -743,7 +756,14 @@ def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
 
 @composite("t", inplace="t_", view=True)
 def t(input: Tensor) -> Tensor:
-    """Transpose a matrix: a view; a vector stays as it is."""
+    """Transpose a matrix: a view; a vector stays as it is.
+
+    Examples
+    --------
+    >>> weft.tensor([[1, 2], [3, 4]]).t()
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if input.ndim > 2:
         raise RuntimeError(
             f"t: t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D; use .mT or permute()"
@@ -753,7 +773,14 @@ def t(input: Tensor) -> Tensor:
 
 @composite("adjoint")
 def adjoint(input: Tensor) -> Tensor:
-    """Return the conjugate transpose of a matrix or a batch of matrices: a view."""
+    """Return the conjugate transpose of a matrix or a batch of matrices: a view.
+
+    Examples
+    --------
+    >>> weft.tensor([[1j, 2.0]]).adjoint()
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
     if not input.ndim:
         warn_caller_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
         return input
@@ -1337,7 +1364,13 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 @composite()
 def real(input: Tensor) -> Tensor:
-    """Return the real parts: a view; a real tensor is returned itself."""
+    """Return the real parts: a view; a real tensor is returned itself.
+
+    Examples
+    --------
+    >>> weft.real(weft.tensor([1 + 2j]))
+    tensor([1.])
+    """
     return real_part.op(input) if input._key.is_complex else input
 
 
@@ -1349,6 +1382,11 @@ def imag(input: Tensor) -> Tensor:
     ------
     RuntimeError
         For a real tensor.
+
+    Examples
+    --------
+    >>> weft.imag(weft.tensor([1 + 2j]))
+    tensor([2.])
     """
     if not input._key.is_complex:
         raise RuntimeError(f"imag: imag is not implemented for tensors with non-complex dtypes; got {input.dtype}")
@@ -1419,7 +1457,13 @@ def conj(input: Tensor) -> Tensor:
 
 @composite("conj_physical _conj_physical", "conj_physical_", out="exact")
 def conj_physical(input: Tensor) -> Tensor:
-    """Compute the complex conjugate in new memory; a real tensor is returned itself."""
+    """Compute the complex conjugate in new memory; a real tensor is returned itself.
+
+    Examples
+    --------
+    >>> weft.conj_physical(weft.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
     return input._conj_copy() if input._key.is_complex else input
 
 
@@ -1428,31 +1472,63 @@ _conj, _conj_physical = conj, conj_physical
 
 @composite("resolve_conj")
 def resolve_conj(input: Tensor) -> Tensor:
-    """A copy with the values in memory, if the conjugate bit is set; else the tensor itself."""
+    """A copy with the values in memory, if the conjugate bit is set; else the tensor itself.
+
+    Examples
+    --------
+    >>> x = weft.tensor([1 + 2j]).conj()
+    >>> x.is_conj(), x.resolve_conj().is_conj()
+    (True, False)
+    """
     return input.clone() if bits_of(input) & CONJUGATE else input
 
 
 @composite("resolve_neg")
 def resolve_neg(input: Tensor) -> Tensor:
-    """A copy with the values in memory, if the negative bit is set; else the tensor itself."""
+    """A copy with the values in memory, if the negative bit is set; else the tensor itself.
+
+    Examples
+    --------
+    >>> x = weft.tensor([1 + 2j]).conj().imag
+    >>> x.is_neg(), x.resolve_neg().is_neg()
+    (True, False)
+    """
     return input.clone() if bits_of(input) & NEGATIVE else input
 
 
 @composite("is_conj")
 def is_conj(input: Tensor) -> bool:
-    """Whether the tensor is a view whose values are the conjugates of what is in memory."""
+    """Whether the tensor is a view whose values are the conjugates of what is in memory.
+
+    Examples
+    --------
+    >>> weft.tensor([1 + 2j]).conj().is_conj()
+    True
+    """
     return builtins.bool(bits_of(input) & CONJUGATE)
 
 
 @composite("is_neg")
 def is_neg(input: Tensor) -> bool:
-    """Whether the tensor is a view whose values are the negatives of what is in memory."""
+    """Whether the tensor is a view whose values are the negatives of what is in memory.
+
+    Examples
+    --------
+    >>> weft.tensor([1 + 2j]).conj().imag.is_neg()
+    True
+    """
     return builtins.bool(bits_of(input) & NEGATIVE)
 
 
 @op(view=True, vmap="elementwise")
 def view_as_real(input: Tensor) -> Tensor:
-    """View a complex tensor as a real one with a last dimension of size 2."""
+    """View a complex tensor as a real one with a last dimension of size 2.
+
+    Examples
+    --------
+    >>> weft.view_as_real(weft.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
     if not input._key.is_complex:
         raise RuntimeError(f"view_as_real: only supported for complex tensors; got {input.dtype}")
     refuse_bits(
@@ -1477,7 +1553,13 @@ def _(grad):
 
 @op(view=True, vmap="elementwise", autocast="float32")
 def view_as_complex(input: Tensor) -> Tensor:
-    """View a real tensor whose last dimension has size 2 as a complex one."""
+    """View a real tensor whose last dimension has size 2 as a complex one.
+
+    Examples
+    --------
+    >>> weft.view_as_complex(weft.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
     if input.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
             f"view_as_complex: is only supported for half, float and double tensors, but got a tensor of {input.dtype}"
