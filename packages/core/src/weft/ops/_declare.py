@@ -1135,7 +1135,9 @@ def with_out(
                 reraise(source.__name__, source, error, args, kwargs)
         if not isinstance(out, (TensorBase, tuple, list)) and awakened(out):
             return function(*args, out=out, **kwargs)
-        dtype = element_type(short, kwargs.get("dtype"))
+        dtype = kwargs.get("dtype")
+        if dtype is not None:
+            dtype = element_type(short, dtype)
         if rule == "dtype" and isinstance(out, TensorBase) and dtype is None:
             kwargs["dtype"] = out._key.dtype
         elif dtype is not None and isinstance(out, TensorBase) and out._key.dtype is not dtype:
