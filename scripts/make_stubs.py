@@ -118,10 +118,12 @@ def is_pointwise(function: Any) -> bool:
 
 def inplace_source(function: Any) -> Any:
     """The function that a method writes the results of into its first argument; None of others."""
-    code = getattr(_asking.get(function, function), "__code__", None)
-    if code is None or code.co_name != "method" or not code.co_filename.endswith("_declare.py"):
+    wrapped = getattr(function, "__wrapped__", None) or function  # of those that have a common case of their own
+    made = _asking.get(wrapped, wrapped)
+    code = getattr(made, "__code__", None)
+    if code is None or not code.co_filename.endswith("_declare.py") or not {"function", "name"} <= {*code.co_freevars}:
         return None
-    return inspect.getclosurevars(_asking.get(function, function)).nonlocals["function"]
+    return inspect.getclosurevars(made).nonlocals["function"]
 
 
 def parameters_of(function: Any, out: bool) -> Iterator[inspect.Parameter]:
@@ -185,8 +187,10 @@ class Stub:
     def parameters(self, function: Any, method: bool) -> str:
         """The parameters of a function, or of the method that has a function's first argument as self."""
         pieces, star, slash = [], False, False
-        function = inplace_source(function) or function
-        for position, each in enumerate(parameters_of(function, out=not method)):
+        source = inplace_source(function)
+        out = not method and source is None
+        function = source or function
+        for position, each in enumerate(parameters_of(function, out)):
             if method and position == 0:
                 pieces.append("self")
                 slash = each.kind is each.POSITIONAL_ONLY

@@ -67,6 +67,9 @@ def methods(x: Tensor, y: Tensor) -> None:
     assert_type(x.shape[0], int)
     assert_type(x.shape[1:], weft.Size)
     assert_type(x.numel(), int)
+    assert_type(x.add_(y, alpha=2), Tensor)
+    assert_type(x.clamp_(min=0).squeeze_(0), Tensor)
+    x.clamp_("0")  # type: ignore[arg-type]
     x.exp(2)  # type: ignore[call-arg]
     x.mul("2")  # type: ignore[arg-type]
 

@@ -621,7 +621,7 @@ def _foreach_zero_(self: Sequence[Tensor]) -> Sequence[Tensor]:
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of each element; real for complex input."""
 
-def abs_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+def abs_(input: Tensor) -> Tensor:
     """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
 
 def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -630,13 +630,13 @@ def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose cosine is each element, in radians."""
 
-def acos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def acos_(input: Tensor) -> Tensor:
     """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine of each element."""
 
-def acosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def acosh_(input: Tensor) -> Tensor:
     """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
 def add(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
@@ -657,7 +657,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha:
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``."""
 
-def addmv_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """In-place variant of `weft.addmv`: writes into ``self`` and returns it."""
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
@@ -696,25 +696,25 @@ def arange(start: Number | Tensor = 0, end: Number | Tensor | None = None, step:
 def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose cosine is each element, in radians."""
 
-def arccos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arccos_(input: Tensor) -> Tensor:
     """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
 def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine of each element."""
 
-def arccosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arccosh_(input: Tensor) -> Tensor:
     """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
 def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose sine is each element, in radians."""
 
-def arcsin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arcsin_(input: Tensor) -> Tensor:
     """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
 def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine of each element."""
 
-def arcsinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arcsinh_(input: Tensor) -> Tensor:
     """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -723,13 +723,13 @@ def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
-def arctan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arctan_(input: Tensor) -> Tensor:
     """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent of each element."""
 
-def arctanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def arctanh_(input: Tensor) -> Tensor:
     """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
 def argmax(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -747,7 +747,7 @@ def argwhere(input: Tensor) -> Tensor:
 def as_strided(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """View a tensor's storage with any sizes and strides, counted in elements."""
 
-def as_strided_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def as_strided_(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """In-place variant of `weft.as_strided`: writes into ``self`` and returns it."""
 
 def as_strided_copy(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -759,13 +759,13 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: _int | Sequence[_int], 
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle whose sine is each element, in radians."""
 
-def asin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def asin_(input: Tensor) -> Tensor:
     """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
 def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine of each element."""
 
-def asinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def asinh_(input: Tensor) -> Tensor:
     """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -774,13 +774,13 @@ def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
-def atan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def atan_(input: Tensor) -> Tensor:
     """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent of each element."""
 
-def atanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def atanh_(input: Tensor) -> Tensor:
     """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
 @_overload
@@ -879,7 +879,7 @@ def cdist(x1: Tensor, x2: Tensor, p: _float = 2.0, compute_mode: str = 'use_mm_f
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smallest integer not below each element."""
 
-def ceil_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def ceil_(input: Tensor) -> Tensor:
     """In-place variant of `weft.ceil`: writes into ``self`` and returns it."""
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
@@ -900,25 +900,25 @@ def chunk(input: Tensor, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
 def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """Each element moved into [min, max]."""
 
-def clamp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clamp_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
 def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Each element, but at most ``max``."""
 
-def clamp_max_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clamp_max_(input: Tensor, max: Tensor | Number) -> Tensor:
     """In-place variant of `weft.clamp_max`: writes into ``self`` and returns it."""
 
 def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Each element, but at least ``min``."""
 
-def clamp_min_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clamp_min_(input: Tensor, min: Tensor | Number) -> Tensor:
     """In-place variant of `weft.clamp_min`: writes into ``self`` and returns it."""
 
 def clip(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None, *, out: Tensor | None = None) -> Tensor:
     """Each element moved into [min, max]."""
 
-def clip_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def clip_(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
     """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -945,7 +945,7 @@ def conj(input: Tensor) -> Tensor:
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Compute the complex conjugate in new memory; a real tensor is returned itself."""
 
-def conj_physical_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def conj_physical_(input: Tensor) -> Tensor:
     """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
 
 def constant_pad_nd(input: Tensor, pad: Sequence[_int], value: Scalar = 0) -> Tensor:
@@ -960,13 +960,13 @@ def corrcoef(input: Tensor) -> Tensor:
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The cosine of each element, in radians."""
 
-def cos_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def cos_(input: Tensor) -> Tensor:
     """In-place variant of `weft.cos`: writes into ``self`` and returns it."""
 
 def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine of each element."""
 
-def cosh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def cosh_(input: Tensor) -> Tensor:
     """In-place variant of `weft.cosh`: writes into ``self`` and returns it."""
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: _int = 1, eps: _float = 1e-08) -> Tensor:
@@ -999,7 +999,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _float | Non
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees to radians."""
 
-def deg2rad_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def deg2rad_(input: Tensor) -> Tensor:
     """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
 
 def det(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1080,13 +1080,13 @@ def equal(input: Tensor, other: Tensor) -> _bool:
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)`` from 0 to each element."""
 
-def erf_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def erf_(input: Tensor) -> Tensor:
     """In-place variant of `weft.erf`: writes into ``self`` and returns it."""
 
 def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 - erf(x)``, without loss of precision for large x."""
 
-def erfc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def erfc_(input: Tensor) -> Tensor:
     """In-place variant of `weft.erfc`: writes into ``self`` and returns it."""
 
 def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1098,10 +1098,10 @@ def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 raised to the power of each element."""
 
-def exp2_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def exp2_(input: Tensor) -> Tensor:
     """In-place variant of `weft.exp2`: writes into ``self`` and returns it."""
 
-def exp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def exp_(input: Tensor) -> Tensor:
     """In-place variant of `weft.exp`: writes into ``self`` and returns it."""
 
 def expand(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int] | None = None, implicit: _bool = False) -> Tensor:
@@ -1116,7 +1116,7 @@ def expand_copy(input: Tensor, *args: _int | Sequence[_int], size: Sequence[_int
 def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The exponential of each element, minus 1, exact near 0."""
 
-def expm1_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def expm1_(input: Tensor) -> Tensor:
     """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
 
 def eye(n: _int, m: _int | None = None, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
@@ -1125,13 +1125,13 @@ def eye(n: _int, m: _int | None = None, *, dtype: DType | None = None, device: D
 def fill(input: Tensor, value: Scalar | Tensor, *, out: Tensor | None = None) -> Tensor:
     """Make a tensor like ``input`` filled with one value."""
 
-def fill_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def fill_(input: Tensor, value: Scalar | Tensor) -> Tensor:
     """In-place variant of `weft.fill`: writes into ``self`` and returns it."""
 
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction."""
 
-def fix_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def fix_(input: Tensor) -> Tensor:
     """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
 def flatten(input: Tensor, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
@@ -1152,7 +1152,7 @@ def float_power(input: Tensor | Scalar, exponent: Tensor | Scalar, *, out: Tenso
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest integer not above each element."""
 
-def floor_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def floor_(input: Tensor) -> Tensor:
     """In-place variant of `weft.floor`: writes into ``self`` and returns it."""
 
 def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -1170,7 +1170,7 @@ def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) ->
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The fraction of each element, with its sign."""
 
-def frac_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def frac_(input: Tensor) -> Tensor:
     """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
 
 def frexp(input: Tensor, *, out: tuple[Tensor, ...] | list[Tensor] | None = None) -> _return_types.frexp:
@@ -1191,7 +1191,7 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = Fals
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor of each pair of elements."""
 
-def gcd_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
     """In-place variant of `weft.gcd`: writes into ``self`` and returns it."""
 
 def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -1251,7 +1251,7 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0."""
 
-def i0_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def i0_(input: Tensor) -> Tensor:
     """In-place variant of `weft.i0`: writes into ``self`` and returns it."""
 
 def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1275,7 +1275,7 @@ def index_fill(input: Tensor, dim: _int, index: Tensor, value: Scalar | Tensor) 
 def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
     """Copy ``input`` and write ``values`` at the positions that a tuple of index tensors gives."""
 
-def index_put_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def index_put_(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
     """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
 
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Tensor | None = None) -> Tensor:
@@ -1353,13 +1353,13 @@ def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, 
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple of each pair of elements."""
 
-def lcm_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
     """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
 
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``input * 2 ** other``, element by element."""
 
-def ldexp_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
     """In-place variant of `weft.ldexp`: writes into ``self`` and returns it."""
 
 def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -1389,22 +1389,22 @@ def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 10 of each element."""
 
-def log10_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log10_(input: Tensor) -> Tensor:
     """In-place variant of `weft.log10`: writes into ``self`` and returns it."""
 
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm of 1 plus each element, exact near 0."""
 
-def log1p_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log1p_(input: Tensor) -> Tensor:
     """In-place variant of `weft.log1p`: writes into ``self`` and returns it."""
 
 def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 2 of each element."""
 
-def log2_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log2_(input: Tensor) -> Tensor:
     """In-place variant of `weft.log2`: writes into ``self`` and returns it."""
 
-def log_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def log_(input: Tensor) -> Tensor:
     """In-place variant of `weft.log`: writes into ``self`` and returns it."""
 
 def log_softmax(input: Tensor, dim: _int, dtype: DType | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1437,7 +1437,7 @@ def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> T
 def logit(input: Tensor, eps: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the odds ``x / (1 - x)``: the inverse of `sigmoid`."""
 
-def logit_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
 def logspace(start: Scalar | Tensor, end: Scalar | Tensor, steps: _int, base: _float = 10.0, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
@@ -1548,7 +1548,7 @@ def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
 def nan_to_num(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None, *, out: Tensor | None = None) -> Tensor:
     """Replace nan and infinities."""
 
-def nan_to_num_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def nan_to_num_(input: Tensor, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
     """In-place variant of `weft.nan_to_num`: writes into ``self`` and returns it."""
 
 def nanmean(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, out: Tensor | None = None) -> Tensor:
@@ -1579,13 +1579,13 @@ def ne(input: Tensor, other: Tensor | Scalar, *, out: Tensor | None = None) -> T
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The negative of each element."""
 
-def neg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def neg_(input: Tensor) -> Tensor:
     """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
 def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The negative of each element."""
 
-def negative_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def negative_(input: Tensor) -> Tensor:
     """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1682,7 +1682,7 @@ def quantile(input: Tensor, q: _float | Tensor, dim: _int | None = None, keepdim
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians to degrees."""
 
-def rad2deg_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def rad2deg_(input: Tensor) -> Tensor:
     """In-place variant of `weft.rad2deg`: writes into ``self`` and returns it."""
 
 def rand(*size: _int | Sequence[_int], generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Layout | None = None, device: Device = None, requires_grad: _bool = False, pin_memory: _bool = False) -> Tensor:
@@ -1718,13 +1718,13 @@ def real(input: Tensor) -> Tensor:
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 divided by each element."""
 
-def reciprocal_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def reciprocal_(input: Tensor) -> Tensor:
     """In-place variant of `weft.reciprocal`: writes into ``self`` and returns it."""
 
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element, but at least 0."""
 
-def relu_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def relu_(input: Tensor) -> Tensor:
     """In-place variant of `weft.relu`: writes into ``self`` and returns it."""
 
 def remainder(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
@@ -1763,7 +1763,7 @@ def rot90(input: Tensor, k: _int = 1, dims: Sequence[_int] = ...) -> Tensor:
 def round(input: Tensor, *, decimals: _int = 0, out: Tensor | None = None) -> Tensor:
     """Each element rounded to the nearest value with so many decimals; halves to even."""
 
-def round_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def round_(input: Tensor, *, decimals: _int = 0) -> Tensor:
     """In-place variant of `weft.round`: writes into ``self`` and returns it."""
 
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -1772,7 +1772,7 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 divided by the square root of each element."""
 
-def rsqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def rsqrt_(input: Tensor) -> Tensor:
     """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
 
 def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
@@ -1811,7 +1811,7 @@ def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``1 / (1 + exp(-x))`` of each element x."""
 
-def sigmoid_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sigmoid_(input: Tensor) -> Tensor:
     """In-place variant of `weft.sigmoid`: writes into ``self`` and returns it."""
 
 def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1823,19 +1823,19 @@ def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sine of each element, in radians."""
 
-def sin_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sin_(input: Tensor) -> Tensor:
     """In-place variant of `weft.sin`: writes into ``self`` and returns it."""
 
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``sin(pi x) / (pi x)`` of each element x; 1 at 0."""
 
-def sinc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sinc_(input: Tensor) -> Tensor:
     """In-place variant of `weft.sinc`: writes into ``self`` and returns it."""
 
 def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine of each element."""
 
-def sinh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sinh_(input: Tensor) -> Tensor:
     """In-place variant of `weft.sinh`: writes into ``self`` and returns it."""
 
 def slice_copy(input: Tensor, dim: _int = 0, start: _int | None = None, end: _int | None = None, step: _int = 1, *, out: Tensor | None = None) -> Tensor:
@@ -1868,19 +1868,19 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[_int], dim: _int 
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root of each element; nan for negative real ones."""
 
-def sqrt_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def sqrt_(input: Tensor) -> Tensor:
     """In-place variant of `weft.sqrt`: writes into ``self`` and returns it."""
 
 def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square of each element; bool becomes int64."""
 
-def square_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def square_(input: Tensor) -> Tensor:
     """In-place variant of `weft.square`: writes into ``self`` and returns it."""
 
 def squeeze(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """Remove dimensions of size 1, all or those among ``dim``: a view."""
 
-def squeeze_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def squeeze_(input: Tensor, dim: _int | Sequence[_int] | None = None) -> Tensor:
     """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
 
 def squeeze_copy(input: Tensor, dim: _int | Sequence[_int] | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1925,7 +1925,7 @@ def swapdims(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """Transpose a matrix: a view; a vector stays as it is."""
 
-def t_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def t_(input: Tensor) -> Tensor:
     """In-place variant of `weft.t`: writes into ``self`` and returns it."""
 
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1940,13 +1940,13 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, o
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent of each element, in radians."""
 
-def tan_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def tan_(input: Tensor) -> Tensor:
     """In-place variant of `weft.tan`: writes into ``self`` and returns it."""
 
 def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent of each element."""
 
-def tanh_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def tanh_(input: Tensor) -> Tensor:
     """In-place variant of `weft.tanh`: writes into ``self`` and returns it."""
 
 def tensor_split(input: Tensor, indices_or_sections: _int | Sequence[_int] | Tensor | None = None, dim: _int = 0, *, sections: _int | None = None, indices: Sequence[_int] | None = None, tensor_indices_or_sections: Tensor | None = None) -> tuple[Tensor, ...]:
@@ -1970,7 +1970,7 @@ def trace(input: Tensor) -> Tensor:
 def transpose(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """Swap two dimensions: a view."""
 
-def transpose_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def transpose_(input: Tensor, dim0: _int, dim1: _int) -> Tensor:
     """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
 def transpose_copy(input: Tensor, dim0: _int, dim1: _int, *, out: Tensor | None = None) -> Tensor:
@@ -2003,7 +2003,7 @@ def true_divide(input: Tensor | Scalar, other: Tensor | Scalar, *, out: Tensor |
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction."""
 
-def trunc_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def trunc_(input: Tensor) -> Tensor:
     """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
 def unbind(input: Tensor, dim: _int = 0) -> tuple[Tensor, ...]:
@@ -2050,7 +2050,7 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[_int], dim: _in
 def unsqueeze(input: Tensor, dim: _int) -> Tensor:
     """Insert a dimension of size 1 in front of ``dim``: a view."""
 
-def unsqueeze_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def unsqueeze_(input: Tensor, dim: _int) -> Tensor:
     """In-place variant of `weft.unsqueeze`: writes into ``self`` and returns it."""
 
 def unsqueeze_copy(input: Tensor, dim: _int, *, out: Tensor | None = None) -> Tensor:
@@ -2105,10 +2105,10 @@ def where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar, *, 
 def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
 
-def xlogy_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def xlogy_(input: Tensor | Number, other: Tensor | Number) -> Tensor:
     """In-place variant of `weft.xlogy`: writes into ``self`` and returns it."""
 
-def zero_(self: Any, *args: Any, **kwargs: Any) -> Tensor:
+def zero_(input: Tensor) -> Tensor:
     """In-place variant of `weft._zero`: writes into ``self`` and returns it."""
 
 def zeros(*size: _int | Sequence[_int], dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:

@@ -274,31 +274,31 @@ class Methods(TensorBase):
     def abs(self) -> Tensor:
         """The absolute value of each element; real for complex input."""
 
-    def abs_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def abs_(self) -> Tensor:
         """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
 
     def absolute(self) -> Tensor:
         """The absolute value of each element; real for complex input."""
 
-    def absolute_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def absolute_(self) -> Tensor:
         """In-place variant of `weft.abs`: writes into ``self`` and returns it."""
 
     def acos(self) -> Tensor:
         """The angle whose cosine is each element, in radians."""
 
-    def acos_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def acos_(self) -> Tensor:
         """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
     def acosh(self) -> Tensor:
         """The inverse hyperbolic cosine of each element."""
 
-    def acosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def acosh_(self) -> Tensor:
         """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
     def add(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """``input + alpha * other``, element by element."""
 
-    def add_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def add_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.add`: writes into ``self`` and returns it."""
 
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
@@ -310,31 +310,31 @@ class Methods(TensorBase):
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """``input + value * tensor1 / tensor2``."""
 
-    def addcdiv_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """In-place variant of `weft.addcdiv`: writes into ``self`` and returns it."""
 
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """``input + value * tensor1 * tensor2``."""
 
-    def addcmul_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
         """In-place variant of `weft.addcmul`: writes into ``self`` and returns it."""
 
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * input + alpha * (mat1 @ mat2)``."""
 
-    def addmm_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.addmm`: writes into ``self`` and returns it."""
 
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * input + alpha * (mat @ vec)``."""
 
-    def addmv_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.addmv`: writes into ``self`` and returns it."""
 
     def addr(self, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * input + alpha * outer(vec1, vec2)``."""
 
-    def addr_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.addr`: writes into ``self`` and returns it."""
 
     def adjoint(self) -> Tensor:
@@ -367,25 +367,25 @@ class Methods(TensorBase):
     def arccos(self) -> Tensor:
         """The angle whose cosine is each element, in radians."""
 
-    def arccos_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arccos_(self) -> Tensor:
         """In-place variant of `weft.acos`: writes into ``self`` and returns it."""
 
     def arccosh(self) -> Tensor:
         """The inverse hyperbolic cosine of each element."""
 
-    def arccosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arccosh_(self) -> Tensor:
         """In-place variant of `weft.acosh`: writes into ``self`` and returns it."""
 
     def arcsin(self) -> Tensor:
         """The angle whose sine is each element, in radians."""
 
-    def arcsin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arcsin_(self) -> Tensor:
         """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
     def arcsinh(self) -> Tensor:
         """The inverse hyperbolic sine of each element."""
 
-    def arcsinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arcsinh_(self) -> Tensor:
         """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
     def arctan(self) -> Tensor:
@@ -394,16 +394,16 @@ class Methods(TensorBase):
     def arctan2(self, other: Tensor) -> Tensor:
         """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
-    def arctan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arctan2_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.atan2`: writes into ``self`` and returns it."""
 
-    def arctan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arctan_(self) -> Tensor:
         """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
     def arctanh(self) -> Tensor:
         """The inverse hyperbolic tangent of each element."""
 
-    def arctanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def arctanh_(self) -> Tensor:
         """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
     def argmax(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
@@ -421,7 +421,7 @@ class Methods(TensorBase):
     def as_strided(self, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """View a tensor's storage with any sizes and strides, counted in elements."""
 
-    def as_strided_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def as_strided_(self, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """In-place variant of `weft.as_strided`: writes into ``self`` and returns it."""
 
     def as_strided_scatter(self, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
@@ -430,13 +430,13 @@ class Methods(TensorBase):
     def asin(self) -> Tensor:
         """The angle whose sine is each element, in radians."""
 
-    def asin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def asin_(self) -> Tensor:
         """In-place variant of `weft.asin`: writes into ``self`` and returns it."""
 
     def asinh(self) -> Tensor:
         """The inverse hyperbolic sine of each element."""
 
-    def asinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def asinh_(self) -> Tensor:
         """In-place variant of `weft.asinh`: writes into ``self`` and returns it."""
 
     def atan(self) -> Tensor:
@@ -445,16 +445,16 @@ class Methods(TensorBase):
     def atan2(self, other: Tensor) -> Tensor:
         """The angle of the point (other, input) from the x axis, in radians, in (-pi, pi]."""
 
-    def atan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def atan2_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.atan2`: writes into ``self`` and returns it."""
 
-    def atan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def atan_(self) -> Tensor:
         """In-place variant of `weft.atan`: writes into ``self`` and returns it."""
 
     def atanh(self) -> Tensor:
         """The inverse hyperbolic tangent of each element."""
 
-    def atanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def atanh_(self) -> Tensor:
         """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
     def backward(self, gradient: Any = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:
@@ -463,13 +463,13 @@ class Methods(TensorBase):
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * input + alpha * bmm(batch1, batch2)``."""
 
-    def baddbmm_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.baddbmm`: writes into ``self`` and returns it."""
 
     def bernoulli(self, p: _float | None = None, *, generator: Generator | None = None) -> Tensor:
         """Draw 1 with the probability that each element of `input` gives, else 0."""
 
-    def bernoulli_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bernoulli_(self, p: _float | Tensor = 0.5, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._bernoulli`: writes into ``self`` and returns it."""
 
     def bfloat16(self, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -481,37 +481,37 @@ class Methods(TensorBase):
     def bitwise_and(self, other: Tensor | Number) -> Tensor:
         """The bits that are set in both."""
 
-    def bitwise_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_and_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.bitwise_and`: writes into ``self`` and returns it."""
 
     def bitwise_left_shift(self, other: Tensor | Number) -> Tensor:
         """``input * 2 ** other``: the bits moved to the left."""
 
-    def bitwise_left_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_left_shift_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.bitwise_left_shift`: writes into ``self`` and returns it."""
 
     def bitwise_not(self) -> Tensor:
         """All bits flipped; for bool, the other truth value."""
 
-    def bitwise_not_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_not_(self) -> Tensor:
         """In-place variant of `weft.bitwise_not`: writes into ``self`` and returns it."""
 
     def bitwise_or(self, other: Tensor | Number) -> Tensor:
         """The bits that are set in one or both."""
 
-    def bitwise_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_or_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.bitwise_or`: writes into ``self`` and returns it."""
 
     def bitwise_right_shift(self, other: Tensor | Number) -> Tensor:
         """``input / 2 ** other``, rounded down: the bits moved to the right."""
 
-    def bitwise_right_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_right_shift_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.bitwise_right_shift`: writes into ``self`` and returns it."""
 
     def bitwise_xor(self, other: Tensor | Number) -> Tensor:
         """The bits that are set in exactly one."""
 
-    def bitwise_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def bitwise_xor_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.bitwise_xor`: writes into ``self`` and returns it."""
 
     def bmm(self, mat2: Tensor, *, out_dtype: DType | None = None) -> Tensor:
@@ -526,7 +526,7 @@ class Methods(TensorBase):
     def byte(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as uint8."""
 
-    def cauchy_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._cauchy`: writes into ``self`` and returns it."""
 
     def cdouble(self, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -535,7 +535,7 @@ class Methods(TensorBase):
     def ceil(self) -> Tensor:
         """The smallest integer not below each element."""
 
-    def ceil_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ceil_(self) -> Tensor:
         """In-place variant of `weft.ceil`: writes into ``self`` and returns it."""
 
     def cfloat(self, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -559,25 +559,25 @@ class Methods(TensorBase):
     def clamp(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """Each element moved into [min, max]."""
 
-    def clamp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clamp_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
     def clamp_max(self, max: Tensor | Number) -> Tensor:
         """Each element, but at most ``max``."""
 
-    def clamp_max_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clamp_max_(self, max: Tensor | Number) -> Tensor:
         """In-place variant of `weft.clamp_max`: writes into ``self`` and returns it."""
 
     def clamp_min(self, min: Tensor | Number) -> Tensor:
         """Each element, but at least ``min``."""
 
-    def clamp_min_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clamp_min_(self, min: Tensor | Number) -> Tensor:
         """In-place variant of `weft.clamp_min`: writes into ``self`` and returns it."""
 
     def clip(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """Each element moved into [min, max]."""
 
-    def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def clip_(self, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
         """In-place variant of `weft.clamp`: writes into ``self`` and returns it."""
 
     def clone(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -589,7 +589,7 @@ class Methods(TensorBase):
     def conj_physical(self) -> Tensor:
         """Compute the complex conjugate in new memory; a real tensor is returned itself."""
 
-    def conj_physical_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def conj_physical_(self) -> Tensor:
         """In-place variant of `weft.conj_physical`: writes into ``self`` and returns it."""
 
     def const_data_ptr(self) -> _int:
@@ -604,7 +604,7 @@ class Methods(TensorBase):
     def copysign(self, other: Tensor | Number) -> Tensor:
         """The size of ``input`` with the sign of ``other``."""
 
-    def copysign_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def copysign_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.copysign`: writes into ``self`` and returns it."""
 
     def corrcoef(self) -> Tensor:
@@ -613,13 +613,13 @@ class Methods(TensorBase):
     def cos(self) -> Tensor:
         """The cosine of each element, in radians."""
 
-    def cos_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cos_(self) -> Tensor:
         """In-place variant of `weft.cos`: writes into ``self`` and returns it."""
 
     def cosh(self) -> Tensor:
         """The hyperbolic cosine of each element."""
 
-    def cosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cosh_(self) -> Tensor:
         """In-place variant of `weft.cosh`: writes into ``self`` and returns it."""
 
     def count_nonzero(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
@@ -646,13 +646,13 @@ class Methods(TensorBase):
     def cumprod(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """The products of all elements up to each one, along a dimension."""
 
-    def cumprod_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cumprod_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """In-place variant of `weft.cumprod`: writes into ``self`` and returns it."""
 
     def cumsum(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """The sums of all elements up to each one, along a dimension."""
 
-    def cumsum_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def cumsum_(self, dim: _int, *, dtype: DType | None = None) -> Tensor:
         """In-place variant of `weft.cumsum`: writes into ``self`` and returns it."""
 
     def data_ptr(self) -> _int:
@@ -661,7 +661,7 @@ class Methods(TensorBase):
     def deg2rad(self) -> Tensor:
         """Degrees to radians."""
 
-    def deg2rad_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def deg2rad_(self) -> Tensor:
         """In-place variant of `weft.deg2rad`: writes into ``self`` and returns it."""
 
     def dense_dim(self) -> _int:
@@ -697,7 +697,7 @@ class Methods(TensorBase):
     def digamma(self) -> Tensor:
         """The derivative of `lgamma`: nan at the negative integers, infinite at 0."""
 
-    def digamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def digamma_(self) -> Tensor:
         """In-place variant of `weft.digamma`: writes into ``self`` and returns it."""
 
     def dim_order(self, *, ambiguity_check: _bool | list[MemoryFormat] = False) -> tuple[_int, ...]:
@@ -709,13 +709,13 @@ class Methods(TensorBase):
     def div(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
         """The quotient of each pair of elements."""
 
-    def div_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def div_(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
         """In-place variant of `weft.div`: writes into ``self`` and returns it."""
 
     def divide(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
         """The quotient of each pair of elements."""
 
-    def divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def divide_(self, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
         """In-place variant of `weft.div`: writes into ``self`` and returns it."""
 
     def dot(self, tensor: Tensor) -> Tensor:
@@ -733,7 +733,7 @@ class Methods(TensorBase):
     def eq(self, other: Tensor | Scalar) -> Tensor:
         """Where the elements are equal."""
 
-    def eq_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def eq_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.eq`: writes into ``self`` and returns it."""
 
     def equal(self, other: Tensor) -> _bool:
@@ -742,19 +742,19 @@ class Methods(TensorBase):
     def erf(self) -> Tensor:
         """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)`` from 0 to each element."""
 
-    def erf_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def erf_(self) -> Tensor:
         """In-place variant of `weft.erf`: writes into ``self`` and returns it."""
 
     def erfc(self) -> Tensor:
         """``1 - erf(x)``, without loss of precision for large x."""
 
-    def erfc_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def erfc_(self) -> Tensor:
         """In-place variant of `weft.erfc`: writes into ``self`` and returns it."""
 
     def erfinv(self) -> Tensor:
         """The number whose `erf` is the element; infinite at -1 and 1, nan outside."""
 
-    def erfinv_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def erfinv_(self) -> Tensor:
         """In-place variant of `weft.erfinv`: writes into ``self`` and returns it."""
 
     def exp(self) -> Tensor:
@@ -763,10 +763,10 @@ class Methods(TensorBase):
     def exp2(self) -> Tensor:
         """2 raised to the power of each element."""
 
-    def exp2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def exp2_(self) -> Tensor:
         """In-place variant of `weft.exp2`: writes into ``self`` and returns it."""
 
-    def exp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def exp_(self) -> Tensor:
         """In-place variant of `weft.exp`: writes into ``self`` and returns it."""
 
     def expand(self, *args: _int | Sequence[_int], size: Sequence[_int] | None = None, implicit: _bool = False) -> Tensor:
@@ -778,13 +778,13 @@ class Methods(TensorBase):
     def expm1(self) -> Tensor:
         """The exponential of each element, minus 1, exact near 0."""
 
-    def expm1_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def expm1_(self) -> Tensor:
         """In-place variant of `weft.expm1`: writes into ``self`` and returns it."""
 
-    def exponential_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def exponential_(self, lambd: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._exponential`: writes into ``self`` and returns it."""
 
-    def fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def fill_(self, value: Scalar | Tensor) -> Tensor:
         """In-place variant of `weft.fill`: writes into ``self`` and returns it."""
 
     def fill_diagonal_(self, fill_value: Scalar, wrap: _bool = False) -> Tensor:
@@ -793,7 +793,7 @@ class Methods(TensorBase):
     def fix(self) -> Tensor:
         """Each element without its fraction."""
 
-    def fix_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def fix_(self) -> Tensor:
         """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
@@ -820,13 +820,13 @@ class Methods(TensorBase):
     def floor(self) -> Tensor:
         """The largest integer not above each element."""
 
-    def floor_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def floor_(self) -> Tensor:
         """In-place variant of `weft.floor`: writes into ``self`` and returns it."""
 
     def floor_divide(self, other: Tensor | Number) -> Tensor:
         """The quotient of each pair of elements, rounded down."""
 
-    def floor_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def floor_divide_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.floor_divide`: writes into ``self`` and returns it."""
 
     def fmax(self, other: Tensor) -> Tensor:
@@ -838,13 +838,13 @@ class Methods(TensorBase):
     def fmod(self, other: Tensor | Number) -> Tensor:
         """The remainder of the division rounded towards zero: it has the dividend's sign."""
 
-    def fmod_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def fmod_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.fmod`: writes into ``self`` and returns it."""
 
     def frac(self) -> Tensor:
         """The fraction of each element, with its sign."""
 
-    def frac_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def frac_(self) -> Tensor:
         """In-place variant of `weft.frac`: writes into ``self`` and returns it."""
 
     def frexp(self) -> _return_types.frexp:
@@ -856,16 +856,16 @@ class Methods(TensorBase):
     def gcd(self, other: Tensor) -> Tensor:
         """The greatest common divisor of each pair of elements."""
 
-    def gcd_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def gcd_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.gcd`: writes into ``self`` and returns it."""
 
     def ge(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is greater than or equal to ``other``."""
 
-    def ge_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ge_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.ge`: writes into ``self`` and returns it."""
 
-    def geometric_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def geometric_(self, p: _float | None = None, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._geometric`: writes into ``self`` and returns it."""
 
     def geqrf(self) -> _return_types.geqrf:
@@ -882,19 +882,19 @@ class Methods(TensorBase):
     def greater(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is greater than ``other``."""
 
-    def greater_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def greater_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.gt`: writes into ``self`` and returns it."""
 
     def greater_equal(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is greater than or equal to ``other``."""
 
-    def greater_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def greater_equal_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.ge`: writes into ``self`` and returns it."""
 
     def gt(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is greater than ``other``."""
 
-    def gt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def gt_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.gt`: writes into ``self`` and returns it."""
 
     def half(self, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -909,7 +909,7 @@ class Methods(TensorBase):
     def heaviside(self, values: Tensor) -> Tensor:
         """0 for negative elements (and nan), 1 for positive, and that of ``values`` for 0."""
 
-    def heaviside_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def heaviside_(self, values: Tensor) -> Tensor:
         """In-place variant of `weft.heaviside`: writes into ``self`` and returns it."""
 
     def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
@@ -924,25 +924,25 @@ class Methods(TensorBase):
     def hypot(self, other: Tensor) -> Tensor:
         """The length of the hypotenuse for each pair of legs, without overflow."""
 
-    def hypot_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def hypot_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.hypot`: writes into ``self`` and returns it."""
 
     def i0(self) -> Tensor:
         """The modified Bessel function of the first kind of order 0."""
 
-    def i0_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def i0_(self) -> Tensor:
         """In-place variant of `weft.i0`: writes into ``self`` and returns it."""
 
     def igamma(self, other: Tensor) -> Tensor:
         """The regularized lower incomplete gamma function."""
 
-    def igamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def igamma_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.igamma`: writes into ``self`` and returns it."""
 
     def igammac(self, other: Tensor) -> Tensor:
         """The regularized upper incomplete gamma function, ``1 - igamma(input, other)``. It needs SciPy."""
 
-    def igammac_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def igammac_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.igammac`: writes into ``self`` and returns it."""
 
     @property
@@ -953,31 +953,31 @@ class Methods(TensorBase):
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """Copy ``input`` and add ``alpha * source`` to the slices at some positions along a dimension."""
 
-    def index_add_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.index_add`: writes into ``self`` and returns it."""
 
     def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """Copy ``input`` and write the slices of ``source`` at some positions along a dimension."""
 
-    def index_copy_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """In-place variant of `weft.index_copy`: writes into ``self`` and returns it."""
 
     def index_fill(self, dim: _int, index: Tensor, value: Scalar | Tensor) -> Tensor:
         """Copy ``input`` and fill the slices at some positions along a dimension with one value."""
 
-    def index_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def index_fill_(self, dim: _int, index: Tensor, value: Scalar | Tensor) -> Tensor:
         """In-place variant of `weft.index_fill`: writes into ``self`` and returns it."""
 
     def index_put(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
         """Copy ``input`` and write ``values`` at the positions that a tuple of index tensors gives."""
 
-    def index_put_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def index_put_(self, indices: Sequence[Tensor], values: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place variant of `weft.index_put`: writes into ``self`` and returns it."""
 
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """A copy of ``input`` with the slices of ``source`` combined at positions along a dimension."""
 
-    def index_reduce_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """In-place variant of `weft.index_reduce`: writes into ``self`` and returns it."""
 
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
@@ -1100,43 +1100,43 @@ class Methods(TensorBase):
     def lcm(self, other: Tensor) -> Tensor:
         """The least common multiple of each pair of elements."""
 
-    def lcm_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def lcm_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.lcm`: writes into ``self`` and returns it."""
 
     def ldexp(self, other: Tensor) -> Tensor:
         """``input * 2 ** other``, element by element."""
 
-    def ldexp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ldexp_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.ldexp`: writes into ``self`` and returns it."""
 
     def le(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is less than or equal to ``other``."""
 
-    def le_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def le_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.le`: writes into ``self`` and returns it."""
 
     def lerp(self, end: Tensor, weight: Tensor | Scalar) -> Tensor:
         """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element."""
 
-    def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def lerp_(self, end: Tensor, weight: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.lerp`: writes into ``self`` and returns it."""
 
     def less(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is less than ``other``."""
 
-    def less_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def less_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
 
     def less_equal(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is less than or equal to ``other``."""
 
-    def less_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def less_equal_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.le`: writes into ``self`` and returns it."""
 
     def lgamma(self) -> Tensor:
         """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
 
-    def lgamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def lgamma_(self) -> Tensor:
         """In-place variant of `weft.lgamma`: writes into ``self`` and returns it."""
 
     def log(self) -> Tensor:
@@ -1145,25 +1145,25 @@ class Methods(TensorBase):
     def log10(self) -> Tensor:
         """The logarithm to base 10 of each element."""
 
-    def log10_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log10_(self) -> Tensor:
         """In-place variant of `weft.log10`: writes into ``self`` and returns it."""
 
     def log1p(self) -> Tensor:
         """The natural logarithm of 1 plus each element, exact near 0."""
 
-    def log1p_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log1p_(self) -> Tensor:
         """In-place variant of `weft.log1p`: writes into ``self`` and returns it."""
 
     def log2(self) -> Tensor:
         """The logarithm to base 2 of each element."""
 
-    def log2_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log2_(self) -> Tensor:
         """In-place variant of `weft.log2`: writes into ``self`` and returns it."""
 
-    def log_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log_(self) -> Tensor:
         """In-place variant of `weft.log`: writes into ``self`` and returns it."""
 
-    def log_normal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._log_normal`: writes into ``self`` and returns it."""
 
     def log_softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
@@ -1184,31 +1184,31 @@ class Methods(TensorBase):
     def logical_and(self, other: Tensor) -> Tensor:
         """Where both are true (not 0)."""
 
-    def logical_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_and_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.logical_and`: writes into ``self`` and returns it."""
 
     def logical_not(self) -> Tensor:
         """Where the element is 0."""
 
-    def logical_not_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_not_(self) -> Tensor:
         """In-place variant of `weft.logical_not`: writes into ``self`` and returns it."""
 
     def logical_or(self, other: Tensor) -> Tensor:
         """Where at least one is true (not 0)."""
 
-    def logical_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_or_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.logical_or`: writes into ``self`` and returns it."""
 
     def logical_xor(self, other: Tensor) -> Tensor:
         """Where exactly one is true (not 0)."""
 
-    def logical_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logical_xor_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.logical_xor`: writes into ``self`` and returns it."""
 
     def logit(self, eps: _float | None = None) -> Tensor:
         """The logarithm of the odds ``x / (1 - x)``: the inverse of `sigmoid`."""
 
-    def logit_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def logit_(self, eps: _float | None = None) -> Tensor:
         """In-place variant of `weft.logit`: writes into ``self`` and returns it."""
 
     def logsumexp(self, dim: _int | Sequence[_int], keepdim: _bool = False) -> Tensor:
@@ -1223,7 +1223,7 @@ class Methods(TensorBase):
     def lt(self, other: Tensor | Number) -> Tensor:
         """Where ``input`` is less than ``other``."""
 
-    def lt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def lt_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.lt`: writes into ``self`` and returns it."""
 
     def lu(self, pivot: _bool = True, get_infos: _bool = False) -> tuple[Tensor, ...] | list[Tensor]:
@@ -1247,13 +1247,13 @@ class Methods(TensorBase):
     def masked_fill(self, mask: Tensor, value: Tensor | Scalar) -> Tensor:
         """``input`` with another value where the mask holds."""
 
-    def masked_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def masked_fill_(self, mask: Tensor, value: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.masked_fill`: writes into ``self`` and returns it."""
 
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """Copy ``input`` and write the elements of ``source``, one after the other, where the mask is true."""
 
-    def masked_scatter_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
         """In-place variant of `weft.masked_scatter`: writes into ``self`` and returns it."""
 
     def masked_select(self, mask: Tensor) -> Tensor:
@@ -1325,7 +1325,7 @@ class Methods(TensorBase):
     def mul(self, other: Tensor | Scalar) -> Tensor:
         """The product of each pair of elements."""
 
-    def mul_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def mul_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
 
     def multinomial(self, num_samples: _int, replacement: _bool = False, *, generator: Generator | None = None) -> Tensor:
@@ -1334,7 +1334,7 @@ class Methods(TensorBase):
     def multiply(self, other: Tensor | Scalar) -> Tensor:
         """The product of each pair of elements."""
 
-    def multiply_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def multiply_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.mul`: writes into ``self`` and returns it."""
 
     def mv(self, vec: Tensor) -> Tensor:
@@ -1343,7 +1343,7 @@ class Methods(TensorBase):
     def mvlgamma(self, p: _int) -> Tensor:
         """The logarithm of the multivariate gamma function of dimension ``p``."""
 
-    def mvlgamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def mvlgamma_(self, p: _int) -> Tensor:
         """In-place variant of `weft.mvlgamma`: writes into ``self`` and returns it."""
 
     @property
@@ -1352,7 +1352,7 @@ class Methods(TensorBase):
     def nan_to_num(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
         """Replace nan and infinities."""
 
-    def nan_to_num_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def nan_to_num_(self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None) -> Tensor:
         """In-place variant of `weft.nan_to_num`: writes into ``self`` and returns it."""
 
     def nanmean(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None) -> Tensor:
@@ -1380,19 +1380,19 @@ class Methods(TensorBase):
     def ne(self, other: Tensor | Scalar) -> Tensor:
         """Where the elements differ."""
 
-    def ne_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def ne_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.ne`: writes into ``self`` and returns it."""
 
     def neg(self) -> Tensor:
         """The negative of each element."""
 
-    def neg_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def neg_(self) -> Tensor:
         """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
     def negative(self) -> Tensor:
         """The negative of each element."""
 
-    def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def negative_(self) -> Tensor:
         """In-place variant of `weft.neg`: writes into ``self`` and returns it."""
 
     def new(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -1419,7 +1419,7 @@ class Methods(TensorBase):
     def nextafter(self, other: Tensor) -> Tensor:
         """The next floating-point number from ``input`` in the direction of ``other``."""
 
-    def nextafter_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def nextafter_(self, other: Tensor) -> Tensor:
         """In-place variant of `weft.nextafter`: writes into ``self`` and returns it."""
 
     @_overload
@@ -1435,13 +1435,13 @@ class Methods(TensorBase):
     def norm(self, p: _float | str | None = 'fro', dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, dtype: DType | None = None) -> Tensor:
         """The p-norm over some dimensions, or over all."""
 
-    def normal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._normal`: writes into ``self`` and returns it."""
 
     def not_equal(self, other: Tensor | Scalar) -> Tensor:
         """Where the elements differ."""
 
-    def not_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def not_equal_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.ne`: writes into ``self`` and returns it."""
 
     def numpy(self, *, force: _bool = False) -> ndarray[Any, Any]:
@@ -1471,7 +1471,7 @@ class Methods(TensorBase):
     def polygamma(self, n: _int) -> Tensor:
         ...
 
-    def polygamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def polygamma_(self, n: _int) -> Tensor:
         """In-place variant of `weft._polygamma_method`: writes into ``self`` and returns it."""
 
     def positive(self) -> Tensor:
@@ -1480,7 +1480,7 @@ class Methods(TensorBase):
     def pow(self, exponent: Tensor | Scalar) -> Tensor:
         """Each element of ``input`` raised to the power of the element of ``exponent``."""
 
-    def pow_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def pow_(self, exponent: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.pow`: writes into ``self`` and returns it."""
 
     def prelu(self, weight: Tensor) -> Tensor:
@@ -1492,7 +1492,7 @@ class Methods(TensorBase):
     def put(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """Copy the tensor and write ``source`` at positions of the flattened copy."""
 
-    def put_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place variant of `weft._put`: writes into ``self`` and returns it."""
 
     def qr(self, some: _bool = True) -> _return_types.qr:
@@ -1504,10 +1504,10 @@ class Methods(TensorBase):
     def rad2deg(self) -> Tensor:
         """Radians to degrees."""
 
-    def rad2deg_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def rad2deg_(self) -> Tensor:
         """In-place variant of `weft.rad2deg`: writes into ``self`` and returns it."""
 
-    def random_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def random_(self, *bounds: _int | Tensor | None, generator: Generator | None = None, **named: _int | Tensor | None) -> Tensor:
         """In-place variant of `weft._random`: writes into ``self`` and returns it."""
 
     def ravel(self) -> Tensor:
@@ -1521,7 +1521,7 @@ class Methods(TensorBase):
     def reciprocal(self) -> Tensor:
         """1 divided by each element."""
 
-    def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def reciprocal_(self) -> Tensor:
         """In-place variant of `weft.reciprocal`: writes into ``self`` and returns it."""
 
     def record_stream(self, s: Any) -> None:
@@ -1539,19 +1539,19 @@ class Methods(TensorBase):
     def relu(self) -> Tensor:
         """Each element, but at least 0."""
 
-    def relu_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def relu_(self) -> Tensor:
         """In-place variant of `weft.relu`: writes into ``self`` and returns it."""
 
     def remainder(self, other: Tensor | Number) -> Tensor:
         """The remainder of the division rounded down: it has the divisor's sign."""
 
-    def remainder_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def remainder_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.remainder`: writes into ``self`` and returns it."""
 
     def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """Scale down each slice along a dimension whose p-norm exceeds ``maxnorm``."""
 
-    def renorm_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """In-place variant of `weft.renorm`: writes into ``self`` and returns it."""
 
     def repeat(self, *args: _int | Sequence[_int], repeats: Sequence[_int] | None = None) -> Tensor:
@@ -1599,31 +1599,31 @@ class Methods(TensorBase):
     def round(self, *, decimals: _int = 0) -> Tensor:
         """Each element rounded to the nearest value with so many decimals; halves to even."""
 
-    def round_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def round_(self, *, decimals: _int = 0) -> Tensor:
         """In-place variant of `weft.round`: writes into ``self`` and returns it."""
 
     def rsqrt(self) -> Tensor:
         """1 divided by the square root of each element."""
 
-    def rsqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def rsqrt_(self) -> Tensor:
         """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
 
     def scatter(self, dim: _int, index: Tensor, src: Tensor | Scalar | None = None, *, value: Scalar | None = None, reduce: str | None = None) -> Tensor:
         """Copy ``input`` and write ``src`` (a Tensor or a number) at the positions of ``index`` along a dimension."""
 
-    def scatter_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def scatter_(self, dim: _int, index: Tensor, src: Tensor | Scalar | None = None, *, value: Scalar | None = None, reduce: str | None = None) -> Tensor:
         """In-place variant of `weft.scatter`: writes into ``self`` and returns it."""
 
     def scatter_add(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """Copy ``input`` and add ``src`` at the positions of ``index`` along a dimension."""
 
-    def scatter_add_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def scatter_add_(self, dim: _int, index: Tensor, src: Tensor) -> Tensor:
         """In-place variant of `weft.scatter_add`: writes into ``self`` and returns it."""
 
     def scatter_reduce(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """A copy of ``input`` with the elements of ``src`` combined at the positions of ``index`` along a dimension."""
 
-    def scatter_reduce_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def scatter_reduce_(self, dim: _int, index: Tensor, src: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """In-place variant of `weft.scatter_reduce`: writes into ``self`` and returns it."""
 
     def select(self, dim: _int, index: _int) -> Tensor:
@@ -1638,7 +1638,7 @@ class Methods(TensorBase):
     def sgn(self) -> Tensor:
         """Each element divided by its absolute value; 0 stays 0."""
 
-    def sgn_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sgn_(self) -> Tensor:
         """In-place variant of `weft.sgn`: writes into ``self`` and returns it."""
 
     def share_memory_(self) -> Tensor:
@@ -1650,13 +1650,13 @@ class Methods(TensorBase):
     def sigmoid(self) -> Tensor:
         """``1 / (1 + exp(-x))`` of each element x."""
 
-    def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sigmoid_(self) -> Tensor:
         """In-place variant of `weft.sigmoid`: writes into ``self`` and returns it."""
 
     def sign(self) -> Tensor:
         """-1, 0 or 1, by the sign of each element."""
 
-    def sign_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sign_(self) -> Tensor:
         """In-place variant of `weft.sign`: writes into ``self`` and returns it."""
 
     def signbit(self) -> Tensor:
@@ -1665,19 +1665,19 @@ class Methods(TensorBase):
     def sin(self) -> Tensor:
         """The sine of each element, in radians."""
 
-    def sin_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sin_(self) -> Tensor:
         """In-place variant of `weft.sin`: writes into ``self`` and returns it."""
 
     def sinc(self) -> Tensor:
         """``sin(pi x) / (pi x)`` of each element x; 1 at 0."""
 
-    def sinc_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sinc_(self) -> Tensor:
         """In-place variant of `weft.sinc`: writes into ``self`` and returns it."""
 
     def sinh(self) -> Tensor:
         """The hyperbolic sine of each element."""
 
-    def sinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sinh_(self) -> Tensor:
         """In-place variant of `weft.sinh`: writes into ``self`` and returns it."""
 
     @_overload
@@ -1717,19 +1717,19 @@ class Methods(TensorBase):
     def sqrt(self) -> Tensor:
         """The square root of each element; nan for negative real ones."""
 
-    def sqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sqrt_(self) -> Tensor:
         """In-place variant of `weft.sqrt`: writes into ``self`` and returns it."""
 
     def square(self) -> Tensor:
         """The square of each element; bool becomes int64."""
 
-    def square_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def square_(self) -> Tensor:
         """In-place variant of `weft.square`: writes into ``self`` and returns it."""
 
     def squeeze(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """Remove dimensions of size 1, all or those among ``dim``: a view."""
 
-    def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
 
     def std(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Tensor:
@@ -1750,13 +1750,13 @@ class Methods(TensorBase):
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """``input - alpha * other``, element by element."""
 
-    def sub_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def sub_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.sub`: writes into ``self`` and returns it."""
 
     def subtract(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """``input - alpha * other``, element by element."""
 
-    def subtract_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def subtract_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """In-place variant of `weft.sub`: writes into ``self`` and returns it."""
 
     def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: DType | None = None, axis: _int | Sequence[_int] | None = None, keepdims: _bool | None = None) -> Tensor:
@@ -1771,13 +1771,13 @@ class Methods(TensorBase):
     def swapaxes(self, axis0: _int, axis1: _int) -> Tensor:
         """Swap two dimensions: a view, see `transpose`."""
 
-    def swapaxes_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def swapaxes_(self, axis0: _int, axis1: _int) -> Tensor:
         """In-place variant of `weft.swapaxes`: writes into ``self`` and returns it."""
 
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
         """Swap two dimensions: a view."""
 
-    def swapdims_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
     def symeig(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -1786,7 +1786,7 @@ class Methods(TensorBase):
     def t(self) -> Tensor:
         """Transpose a matrix: a view; a vector stays as it is."""
 
-    def t_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def t_(self) -> Tensor:
         """In-place variant of `weft.t`: writes into ``self`` and returns it."""
 
     def take(self, index: Tensor) -> Tensor:
@@ -1798,13 +1798,13 @@ class Methods(TensorBase):
     def tan(self) -> Tensor:
         """The tangent of each element, in radians."""
 
-    def tan_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def tan_(self) -> Tensor:
         """In-place variant of `weft.tan`: writes into ``self`` and returns it."""
 
     def tanh(self) -> Tensor:
         """The hyperbolic tangent of each element."""
 
-    def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def tanh_(self) -> Tensor:
         """In-place variant of `weft.tanh`: writes into ``self`` and returns it."""
 
     def tensor_split(self, indices_or_sections: _int | Sequence[_int] | Tensor | None = None, dim: _int = 0, *, sections: _int | None = None, indices: Sequence[_int] | None = None, tensor_indices_or_sections: Tensor | None = None) -> tuple[Tensor, ...]:
@@ -1837,7 +1837,7 @@ class Methods(TensorBase):
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """Swap two dimensions: a view."""
 
-    def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """In-place variant of `weft.transpose`: writes into ``self`` and returns it."""
 
     def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False) -> _return_types.triangular_solve:
@@ -1846,25 +1846,25 @@ class Methods(TensorBase):
     def tril(self, diagonal: _int = 0) -> Tensor:
         """Keep the elements on and below a diagonal of each matrix; set the others to 0."""
 
-    def tril_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def tril_(self, diagonal: _int = 0) -> Tensor:
         """In-place variant of `weft.tril`: writes into ``self`` and returns it."""
 
     def triu(self, diagonal: _int = 0) -> Tensor:
         """Keep the elements on and above a diagonal of each matrix; set the others to 0."""
 
-    def triu_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def triu_(self, diagonal: _int = 0) -> Tensor:
         """In-place variant of `weft.triu`: writes into ``self`` and returns it."""
 
     def true_divide(self, other: Tensor | Scalar) -> Tensor:
         """The quotient of each pair of elements; integers are divided as floating-point numbers."""
 
-    def true_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def true_divide_(self, other: Tensor | Scalar) -> Tensor:
         """In-place variant of `weft.true_divide`: writes into ``self`` and returns it."""
 
     def trunc(self) -> Tensor:
         """Each element without its fraction."""
 
-    def trunc_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def trunc_(self) -> Tensor:
         """In-place variant of `weft.trunc`: writes into ``self`` and returns it."""
 
     @_overload
@@ -1886,7 +1886,7 @@ class Methods(TensorBase):
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """Return sliding windows of ``size`` positions, ``step`` apart, along a dimension: a view."""
 
-    def uniform_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def uniform_(self, *bounds: Number | Tensor, generator: Generator | None = None, **named: Number | Tensor) -> Tensor:
         """In-place variant of `weft._uniform`: writes into ``self`` and returns it."""
 
     @_overload
@@ -1915,7 +1915,7 @@ class Methods(TensorBase):
     def unsqueeze(self, dim: _int) -> Tensor:
         """Insert a dimension of size 1 in front of ``dim``: a view."""
 
-    def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def unsqueeze_(self, dim: _int) -> Tensor:
         """In-place variant of `weft.unsqueeze`: writes into ``self`` and returns it."""
 
     def untyped_storage(self) -> UntypedStorage:
@@ -1945,8 +1945,8 @@ class Methods(TensorBase):
     def xlogy(self, other: Tensor | Number) -> Tensor:
         """``input * log(other)``, 0 where input is 0 (and other is no nan)."""
 
-    def xlogy_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def xlogy_(self, other: Tensor | Number) -> Tensor:
         """In-place variant of `weft.xlogy`: writes into ``self`` and returns it."""
 
-    def zero_(self, *args: Any, **kwargs: Any) -> Tensor:
+    def zero_(self) -> Tensor:
         """In-place variant of `weft._zero`: writes into ``self`` and returns it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 from types import NoneType
 from typing import Any
@@ -579,13 +580,13 @@ absolute = abs
 def refuse_complex(method: Any) -> Any:
     """The method, which cannot write absolute values, which are real, into complex numbers."""
 
+    @functools.wraps(method)
     def real_only(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if self._key.dtype.is_complex:
             raise RuntimeError(f"{method.__name__}: In-place abs is not supported for complex tensors; use abs()")
         written: Tensor = method(self, *args, **kwargs)
         return written
 
-    real_only.__name__, real_only.__qualname__, real_only.__doc__ = method.__name__, method.__qualname__, method.__doc__
     return real_only
 
 
