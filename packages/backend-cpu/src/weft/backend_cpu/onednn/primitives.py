@@ -56,7 +56,7 @@ SCALES = 4096  # added to an argument's number: what it is multiplied with
 BYTE_PRODUCTS = 0x08 | 0x40  # among the bits of a processor: AVX2 and AVX-512 with sums of such products in 32 bits
 
 IMPLEMENTATION = 8  # asks for the name of a primitive's implementation
-MOST_DIMS = 12
+MAX_DIMS = 12
 
 
 class Argument(ctypes.Structure):
@@ -97,7 +97,7 @@ def workspace(size: int) -> tuple[numpy.ndarray[Any, Any], int]:
 
 def sizes(values: Sequence[int]) -> Any:
     """Integers as the library takes them."""
-    return (ctypes.c_int64 * MOST_DIMS)(*values)
+    return (ctypes.c_int64 * MAX_DIMS)(*values)
 
 
 class Handle:
@@ -126,7 +126,7 @@ def described(shape: Sequence[int], strides: Sequence[int], element: str = "floa
     width = WIDTHS[element]
     if width == 1 and not sums_bytes():
         raise UnsupportedError("sums of products of 8 bits are clipped to 16 on this processor")
-    if len(shape) > MOST_DIMS or 0 in shape:
+    if len(shape) > MAX_DIMS or 0 in shape:
         raise UnsupportedError("empty, or too many dimensions")
     steps = [0] * len(shape)
     inner = 1  # the stride that a dimension of size 1 gets: NumPy's means nothing there

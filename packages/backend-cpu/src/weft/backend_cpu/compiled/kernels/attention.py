@@ -1,6 +1,6 @@
-"""Attention, head by head and some queries at a time: their scores stay in the second cache and are never kept.
+"""Attention, head by head and some queries at a time: the scores stay in the second cache, never stored as a whole.
 
-The backward pass computes them again, from the logarithms of the sums that the forward pass kept. Heads are known by
+The backward pass computes them again, from the logarithms of the sums that the forward pass stored. Heads are known by
 their addresses and strides, so that queries, keys and values may be parts of one array, in any order of dimensions.
 """
 
@@ -19,19 +19,19 @@ from weft.backend_cpu.compiled.kernels.packed_gemm import ACROSS, bytes_of, mult
 from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 REAL = "float32 float64"
-SCORES = 1 << 16  # that are computed together: they and their gradients stay in the second cache
-MOST_QUERIES, CAUSAL_QUERIES = 128, 32  # computed together; fewer leave out more of what is hidden
+SCORES = 1 << 16  # that are computed at a time: they and their gradients stay in the second cache
+MAX_QUERIES, MAX_CAUSAL_QUERIES = 128, 32  # at a time; with fewer of them more hidden keys are left out
 
 
 @loop
 def visible(causal, sources, queries):
-    """How many keys the last of some queries sees."""
+    """The number of keys that the last of some queries attends to."""
     return min(sources, queries) if causal else sources
 
 
 @loop
 def queries_together(sources, causal):
-    return max(min(SCORES // sources, CAUSAL_QUERIES if causal else MOST_QUERIES), 8)
+    return max(min(SCORES // sources, MAX_CAUSAL_QUERIES if causal else MAX_QUERIES), 8)
 
 
 @loop
@@ -87,13 +87,12 @@ def multiplied(scores, rows, seen, noise, offset, sources, result):
             target[j] = row[j] * noise[start + j]
 
 
-# Loops go over whole panels, so that no numbers are left to be taken one by one: what a query does not see becomes -inf
-# on the way.
+# Loops go over whole panels, so that no elements are left over for scalar code: scores of hidden keys become -inf.
 
 
 @loop
 def powers_in_place(scores, rows, width, first, causal, sums, shares):
-    """Softmax of rows but for the factors in ``shares``; what a query does not see becomes 0."""
+    """Softmax of rows, but for the factors in ``shares``; weights of hidden keys become 0."""
     size, hidden = scores.itemsize, like(scores[0, 0], -math.inf)
     for i in range(rows):
         seen = np.uintp(visible(causal, width, first + i + 1))
@@ -176,7 +175,7 @@ def attention(places, strides, shape, factor, causal, mask, mask_strides, noise,
 
 @loop
 def weights_again(scores, rows, width, first, causal, sums):
-    """The softmax of rows by the logarithms of their sums."""
+    """The softmax of rows, by the logarithms of their sums."""
     size, hidden = scores.itemsize, like(scores[0, 0], -math.inf)
     for i in range(rows):
         seen = np.uintp(visible(causal, width, first + i + 1))
@@ -283,7 +282,7 @@ def additive(mask: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, tuple[
 
 
 def prepared(query: Any, key: Any, value: Any, mask: Any, noise: Any) -> Any:
-    """What both passes take of their arguments; None for what only the generic kernel takes."""
+    """The arguments of both passes; None for what only the generic kernel takes."""
     if any(each.dtype != query.dtype or not each.size for each in (query, key, value)):
         return None
     if query.shape[:-2] != key.shape[:-2] or query.shape[:-2] != value.shape[:-2]:

@@ -1,8 +1,8 @@
 """Batch norm in training and its gradients, and by given statistics.
 
-Where the channels come first, a channel is a set of rows that all lie in the second cache while its statistics are
-found and used, so that memory is read once. Where they are innermost (also in a batch of vectors), a few channels at a
-time are. Sums over rows are kept in double precision.
+Where the channels come first, the rows of a channel stay in the second cache while its statistics are found and used,
+so that memory is read once. Where they are innermost (also in a batch of vectors), a few channels at a time do. Sums
+over rows are kept in double precision.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
 REAL = "float32 float64"
-BLOCK = 256  # the most channels that are computed side by side where they are innermost
+BLOCK = 256  # channels side by side, at most, where they are innermost
 CHUNK = 32  # rows that are summed in the arrays' own precision
 
 
@@ -96,7 +96,7 @@ def backward(grad, x, weight, means, variances, y, by_weight, by_bias, eps):
 
 
 def width_of(channels: int) -> int:
-    """How many channels are computed side by side: many, as memory is read in pieces, but some for each thread."""
+    """The number of channels side by side: many, as memory is read in pieces, but some for each thread."""
     each = -(-channels // threads.count())
     return min(max(-(-each // 16) * 16, 64), BLOCK)
 
@@ -105,8 +105,8 @@ def width_of(channels: int) -> int:
 def statistics_of(x, start, size, mean, total):
     """The means of some channels, and the sums of their squared distances from these; memory is read once.
 
-    Of a chunk of rows they are found while it is in the cache, and those of all chunks are merged as Chan, Golub and
-    LeVeque (1979) do.
+    They are found for chunks of rows, which stay in the cache, and merged by the formulas of Chan, Golub and LeVeque
+    (1979).
     """
     rows, zero = np.uintp(x.shape[0]), x.dtype.type(0)
     centre, part = np.empty(BLOCK, x.dtype), np.empty(BLOCK, x.dtype)

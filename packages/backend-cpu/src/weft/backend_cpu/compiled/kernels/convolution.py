@@ -1,8 +1,7 @@
 """Depthwise convolutions, where each channel has kernels of its own, and their gradients.
 
-They are for what oneDNN has no fast kernel for: float64, and three dimensions. There is nothing to multiply as matrices
-in them, and NumPy goes through the memory once for each element of a kernel. All is 3-D here: sizes of 1 in front stand
-for what is missing.
+For what oneDNN has no fast kernel for: float64, and three dimensions. They are no matrix products, and NumPy would go
+through memory once for each element of a kernel. All shapes are 3-D, with sizes of 1 in front for missing dimensions.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ REAL = "float32 float64"
 
 @loop
 def add_products(x, at, step, factor, y, to, count):
-    """Add a row's elements times a weight."""
+    """Add a row times a weight."""
     for i in range(np.uintp(count)):
         y[to + i] += x[at + i * step] * factor
 
 
 @loop
 def spread_products(x, at, factor, y, to, step, count):
-    """Add a row times a weight to where its elements come from."""
+    """Add a row times a weight to the elements that it was computed from."""
     for i in range(np.uintp(count)):
         y[to + i * step] += x[at + i] * factor
 
@@ -159,13 +158,13 @@ def by_weight(grad, x, weight, outputs, each, spatial, out, kernel, stride, padd
     parallel(by_weight_loop, (grad, x, weight, *sizes), outputs, work)
 
 
-# Without strides, an image between zeros is one long row for each element of the kernel: the places at the ends of its
-# lines, where windows go around, are computed and left out.
+# With a stride of 1, a zero-padded image is one long row for each element of the kernel: results at the ends of lines,
+# where windows wrap around, are computed and dropped.
 
 
 @loop
 def fill(image, x, at, spatial, whole, padding):
-    """Copy an image between zeros."""
+    """Copy an image into a zero-padded one."""
     for line in range(spatial[0] * spatial[1]):
         d, h = line // spatial[1] + padding[0], line % spatial[1] + padding[1]
         to = np.uintp((d * whole[1] + h) * whole[2] + padding[2])
@@ -234,7 +233,7 @@ def dense_by_weight(grad, x, weight, outputs, each, spatial, out, kernel, whole,
 def dense_sizes(
     weight: Sizes, spatial: Sizes, out: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> tuple[Any, ...] | None:
-    """What these loops take besides arrays; None if windows reach beyond what is there."""
+    """The sizes that these loops take; None for negative padding."""
     reach = [d * (k - 1) for k, d in zip(weight[2:], dilation)]
     whole = tuple(max(n + p, o + r) for n, p, o, r in zip(spatial, padding, out, reach))
     if min(padding) < 0:
@@ -251,7 +250,7 @@ def is_depthwise(weight: Sizes, groups: int) -> bool:
 def sizes_of(
     weight: Sizes, spatial: Sizes, out: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
-    """What the loops take besides arrays."""
+    """The sizes that the loops take."""
     windows = three(weight[2:], 1), three(stride, 1), three(padding, 0), three(dilation, 1)
     steps = (1,) if stride[-1] == 1 else ()  # its length is known to the compiler
     return weight[0], weight[0] // groups, three(spatial, 1), three(out, 1), *windows, steps

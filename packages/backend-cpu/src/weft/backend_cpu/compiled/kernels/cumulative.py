@@ -1,7 +1,7 @@
 """Running sums, products and extremes along a dimension.
 
-Along the last dimension each number waits for the one before it; so several rows are gone through side by side. Along
-another one the elements behind it are, in vectors.
+Along the last dimension each sum waits for the one before it, so several rows are computed side by side. Along another
+one, lines are added in vectors.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from weft.backend_cpu.compiled.kernels.reductions import LARGEST, SMALLEST
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 REAL = "float32 float64"
-SIDE = np.uintp(4)  # rows side by side
-WIDTH = np.uintp(1024)  # elements of a line that are gone through together
+SIDE = np.uintp(4)  # rows at a time
+WIDTH = np.uintp(1024)  # elements of a line at a time
 
 
 @loop
 def side_by_side(x, y, wide_type, product, row):
-    """Four rows from one on: a compiler's vectors of them would be gathered and scattered, which takes longer."""
+    """Four rows side by side, as scalars: to gather them to vectors and scatter these takes longer."""
     a = wide_type.dtype.type(1 if product else 0)
     b, c, d = a, a, a
     first, second, third, fourth = x[row], x[row + 1], x[row + 2], x[row + 3]

@@ -1,4 +1,4 @@
-"""Functions for which an array library has none, or several passes over memory, or a call for each number."""
+"""Functions that NumPy lacks, or computes in several passes over memory or by a call for each number."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 WHOLE = "int32 int64"
 FLOATS = "float32 float64"
 
-# Signs, and numbers that are none
+# Signs and nan
 
 elementwise_kernel(
     "core::sign",
@@ -64,7 +64,7 @@ elementwise_kernel("core::frac", lambda a: a - truncated(a), REAL, min_size=MIN_
 
 @function
 def neighbour(a, b):
-    """The number next to ``a`` in the direction of ``b``."""
+    """The next number from ``a`` towards ``b``."""
     value = next_to(a, (a < b) == (a > 0))
     value = next_to(math.copysign(like(a, 0.0), b), True) if a == 0 else value
     value = b if a == b else value
@@ -361,8 +361,7 @@ def polygamma_kernel(generic: Any) -> Any:
     return with_rest(generic, run)
 
 
-# What the formulas leave out: they give nan for numbers that are too far apart, or too large, which the op's own kernel
-# then computes one by one.
+# Formulas for part of the range: they give nan for other numbers, which the generic kernel then computes one by one.
 
 
 @loop
@@ -380,7 +379,7 @@ def find_nan(x, found):
 
 
 def with_rest(generic: Any, run: Callable[..., Any]) -> Any:
-    """A kernel whose results that are nan are computed again by the generic one, as is what it returns None for."""
+    """A kernel that has results of nan, or all if it is None, computed again by the generic one."""
 
     def complete(*args: Any) -> Any:
         made = run(*args)
@@ -396,7 +395,7 @@ def with_rest(generic: Any, run: Callable[..., Any]) -> Any:
 
 
 def compute_again(made: Any, args: tuple[Any, ...], generic: Any) -> None:
-    """Replace results that are nan by the generic kernel's."""
+    """Replace results of nan by the generic kernel's."""
     wrong = np.isnan(made)
     again = [np.broadcast_to(x, made.shape)[wrong] if isinstance(x, np.ndarray) else x for x in args]
     made[wrong] = generic(*again)
@@ -421,7 +420,7 @@ function_kernel_with_rest("core::sin", lambda a: mathematics.sine(a), "float64",
 function_kernel_with_rest("core::cos", lambda a: mathematics.cosine(a), "float64", 6)
 
 
-# Sines and cosines of float32, where they are in order in memory: whether some are nan is found in the loop itself
+# Sines and cosines of contiguous float32: the loop itself finds whether some are nan
 
 
 @loop
@@ -437,7 +436,7 @@ def waves_loop(x, y, quarters, found, lo, hi):
 
 @launcher
 def waves(x, y, quarters, size, example):
-    """Sines of so many right angles more than the elements, by the arrays' identities; whether some are nan."""
+    """Sines of the elements plus ``quarters`` right angles, by the arrays' identities; whether some are nan."""
     found = np.zeros(1, np.bool_)
     source, target = array_at(word_at(x + HEAD), size, example), array_at(word_at(y + HEAD), size, example)
     parallel(waves_loop, (source, target, quarters, found), size, size * 3)
@@ -475,7 +474,7 @@ sine_kernel("core::cos", lambda a: mathematics.single_cosine(a), 1)
 
 @function
 def rest_of(a, b):
-    """What is left of the division of float64, rounded towards 0; nan where the quotient has more digits."""
+    """The remainder of a truncated division in float64; nan where the quotient needs more digits."""
     quotient = a / b
     rest = fused(-whole(quotient), b, a)
     rest = rest + math.copysign(b, a) if rest != 0 and (rest < 0) != (a < 0) else rest
@@ -486,7 +485,7 @@ def rest_of(a, b):
 
 @function
 def modulus(a, b):
-    """What is left of the division of float64, rounded down; nan where the quotient has more digits."""
+    """The remainder of a floored division in float64; nan where the quotient needs more digits."""
     rest = rest_of(a, b)
     other = rest + b if (rest < 0) != (b < 0) else rest
     return math.copysign(0.0, a) if rest == 0 else other
@@ -517,7 +516,7 @@ function_kernel("div_trunc", lambda a, b: truncated(a / b), 2)
 
 @function
 def quotient_of(a, b):
-    """The quotient of integers, rounded down: by that of floating-point numbers, twice for the digits that it lacks."""
+    """The floored quotient of integers, by two divisions in float64, the second for the digits that the first lacks."""
     x, y = np.float64(a), np.float64(b)
     quotient = x / y
     value = np.int64(truncated(quotient if quotient < 9223372036854774784.0 else 9223372036854774784.0))
@@ -532,7 +531,7 @@ def quotient_of(a, b):
 
 @function
 def quotient_of_short(a, b):
-    """As `quotient_of`, of integers of 32 bits, where one quotient has all digits."""
+    """As `quotient_of`, for 32 bits, where one division has all digits."""
     return np.int64(floor(np.float64(a) / np.float64(b)))
 
 

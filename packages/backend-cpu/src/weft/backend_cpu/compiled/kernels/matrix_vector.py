@@ -1,9 +1,8 @@
-"""Products of matrices with vectors, in OpenMP's threads: they are as fast as the matrix is read.
+"""Matrix-vector products in OpenMP's threads, at the speed of reading the matrix.
 
-The matrix is read as it lies in memory. Where the terms of a sum are next to each other, some rows are multiplied with
-the vector at a time. Where the sums are, each row of memory, times its number of the vector, is added to a line of
-them; each block of rows has a line of its own, and these are added in the end. So the sums are the same whatever the
-number of threads is.
+The matrix is read in the order of memory. Where its rows are contiguous, four rows at a time are multiplied with the
+vector. Where its columns are, each column times its element of the vector is added to the sums; each block of columns
+has sums of its own, which are added in the end. So the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ HEIGHT = np.uintp(256)  # rows of a block
 WIDTH = np.uintp(1024)  # sums of a line at a time: they stay in the first cache
 ONE, FOUR = np.uintp(1), np.uintp(4)
 
-EXAMPLES = {char: np.zeros(1, char) for char in "fd"}  # what tells a launcher the dtype
+EXAMPLES = {char: np.zeros(1, char) for char in "fd"}  # of the dtypes, for launchers
 
 
-# Where the terms of a sum follow each other. `matrices` and `vectors` have the addresses of those of a batch, `step` is
-# the bytes from a row of memory to the next. A thread's part is of groups of four rows: a row that is alone may be
-# summed in another order than one of four, so which ones are alone must not depend on where the parts are cut.
+# Contiguous rows. `matrices` and `vectors` are the addresses of those of a batch, `step` the bytes from a row of memory
+# to the next. Threads get groups of four rows: a single row may be summed in another order than one of four, so which
+# ones are single must not depend on where the parts are cut.
 
 
 @loop
@@ -69,7 +68,7 @@ def multiply_rows(matrix, vector, result, example, step, terms, count, places):
     parallel(rows_loop, (matrices, step, vectors, terms, y), groups, count * terms)
 
 
-# Where the sums do
+# Contiguous columns
 
 
 @loop
@@ -123,7 +122,7 @@ def multiply_columns(matrix, vector, result, example, step, terms, count, places
 
 
 class Plan(NamedTuple):
-    """What is to be known for arrays of some shapes and strides.
+    """How arrays of some shapes and strides are multiplied.
 
     Attributes
     ----------
@@ -147,7 +146,7 @@ class Plan(NamedTuple):
 
 @lru_cache(4096)
 def plan_of(matrix: Sizes, steps: Sizes, vector: Sizes, paces: Sizes, item: int) -> Plan | None:
-    """The plan of a product, by the shapes and the strides; None where neither rows nor columns are in one piece."""
+    """The plan of a product, by shapes and strides; None if neither rows nor columns are contiguous."""
     (rows, terms), (across, along) = matrix[-2:], steps[-2:]
     if item not in (across, along):
         return None
@@ -158,7 +157,7 @@ def plan_of(matrix: Sizes, steps: Sizes, vector: Sizes, paces: Sizes, item: int)
 
 
 def offsets(shape: Sizes, steps: Sizes, batch: Sizes) -> Array:
-    """How far the elements of an array are from the first, when it is broadcast to the shape of a batch."""
+    """The offsets of an array's elements in bytes, broadcast to the shape of a batch."""
     found = np.zeros((), np.int64)
     for size, step in zip(shape, steps):
         found = np.add.outer(found, np.arange(size) * step)
@@ -178,7 +177,7 @@ def product(matrix: Array, vector: Array) -> Array | None:
     Returns
     -------
     array, shape (..., n)
-        None where neither the rows of the matrix nor its columns are in one piece.
+        None if neither the rows of the matrix nor its columns are contiguous.
     """
     if vector.strides[-1] != vector.itemsize:
         vector = np.ascontiguousarray(vector)

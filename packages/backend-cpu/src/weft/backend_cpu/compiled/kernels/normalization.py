@@ -1,7 +1,7 @@
 """Layer norm, RMS norm and group norm, forward and backward.
 
-The statistics of a row take two passes over it, which find it in the first cache after the first. What a backward pass
-sums over rows (the gradients of weight and bias) is summed for blocks of rows side by side, then over the blocks.
+The statistics of a row take two passes over it, the second of which finds it in the first cache. The gradients of
+weight and bias are sums over rows: they are summed for blocks of rows, then over the blocks.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from weft.backend_cpu.compiled.kernels.layouts import contiguous, flat, paramete
 from weft.backend_cpu.registry import HALF, MIN_SIZE_FUSED, register_kernel
 
 REAL = "float32 float64"
-MOST_BLOCKS = 32
+MAX_BLOCKS = 32
 
 
 @launcher
 def block_count(rows, size):
-    """How many blocks of rows have sums of their own."""
-    return min(max(size // (4 * GRAIN), 1), min(rows, MOST_BLOCKS))
+    """The number of blocks of rows, each with sums of its own."""
+    return min(max(size // (4 * GRAIN), 1), min(rows, MAX_BLOCKS))
 
 
 @loop
@@ -142,7 +142,7 @@ def layer_norm_gradient_kernel(generic: Any) -> Any:
     return run
 
 
-# Layer norm of halves: by the same loops, a few rows at a time, as float32
+# Layer norm of half precision: by the same loops, a few rows at a time, as float32
 
 
 @loop
@@ -190,7 +190,7 @@ def half_norm_backward(grad, x, weight, means, inverses, y, result):
 
 
 def bits_of(array: Any) -> Any:
-    """An array of halves as compiled loops take it: flat."""
+    """An array of half precision as compiled loops take it: flat."""
     return flat(array).view(BITS[array.dtype])
 
 

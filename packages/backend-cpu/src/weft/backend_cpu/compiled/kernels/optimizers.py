@@ -1,7 +1,7 @@
-"""Steps of optimizers over all parameters in one launch, each in one pass over memory; norms and scaling of gradients.
+"""Optimizer steps over all parameters in one launch, in one pass over memory; norms and scaling of lists of gradients.
 
-The formulas are those of `weft.optim`, operation by operation, in the parameters' dtype; halves are computed in
-float32, and rounded when they are kept. A launcher returns False, and has written nothing, if it does not take the
+The formulas are those of `weft.optim`, operation by operation, in the parameters' dtype; half precision is computed in
+float32, and rounded when it is stored. A launcher returns False, and has written nothing, if it does not take the
 arrays.
 """
 
@@ -25,8 +25,8 @@ REAL = "float32 float64 float16 bfloat16"
 Arrays = Sequence[Any]
 
 
-def stepping(launch: Callable[..., bool], columns: Sequence[Arrays], *numbers: Any) -> bool:
-    """Run a launcher over lists of arrays; a gradient that is not flat, as one that was expanded, is copied."""
+def launch_step(launch: Callable[..., bool], columns: Sequence[Arrays], *numbers: Any) -> bool:
+    """Run a launcher over lists of arrays; gradients that are not contiguous are copied."""
     columns = [column for column in columns if column[0] is not None]
     params = columns[0]
     rows = len(params)
@@ -40,7 +40,7 @@ def stepping(launch: Callable[..., bool], columns: Sequence[Arrays], *numbers: A
 
 
 def example(arrays: Arrays) -> Any:
-    """An array as compiled loops know its dtype."""
+    """An array of the dtype as which compiled loops take these."""
     first = arrays[0].reshape(-1)
     return first.view(BITS[first.dtype]) if first.dtype in BITS else first
 
@@ -84,7 +84,7 @@ def sgd(table, like, lr, momentum, dampening, weight_decay, nesterov):
 def sgd_kernel(generic: Any) -> Any:
     def run(*columns: Arrays, lr: Any, momentum: float, dampening: float, weight_decay: Any, nesterov: bool) -> None:
         numbers = (float(lr), float(momentum), float(dampening), float(weight_decay), bool(nesterov))
-        if not stepping(sgd, columns, *numbers):
+        if not launch_step(sgd, columns, *numbers):
             options = {"momentum": momentum, "dampening": dampening, "nesterov": nesterov}
             generic(*columns, lr=lr, weight_decay=weight_decay, **options)
 
@@ -157,7 +157,7 @@ def adam_kernel(generic: Any) -> Any:
     ) -> None:
         *arrays, counts = columns
         numbers = (float(lr), float(beta1), float(beta2), float(eps), float(weight_decay), bool(decoupled_weight_decay))
-        if not stepping(adam, arrays, np.array(counts), *numbers):
+        if not launch_step(adam, arrays, np.array(counts), *numbers):
             options = {"eps": eps, "weight_decay": weight_decay, "decoupled_weight_decay": decoupled_weight_decay}
             generic(*columns, lr=lr, beta1=beta1, beta2=beta2, **options)
 
@@ -224,7 +224,7 @@ def rmsprop_kernel(generic: Any) -> Any:
     def run(*columns: Arrays, lr: Any, alpha: float, eps: float, weight_decay: float, momentum: float) -> None:
         centered = columns[3][0] is not None
         numbers = (float(lr), float(alpha), float(eps), float(weight_decay), float(momentum))
-        if not stepping(rmsprop, columns, centered, *numbers):
+        if not launch_step(rmsprop, columns, centered, *numbers):
             options = {"weight_decay": weight_decay, "momentum": momentum}
             generic(*columns, lr=lr, alpha=alpha, eps=eps, **options)
 
@@ -264,7 +264,7 @@ def adagrad_kernel(generic: Any) -> Any:
     def run(*columns: Arrays, lr: Any, lr_decay: float, eps: float, weight_decay: float) -> None:
         *arrays, counts = columns
         numbers = (float(lr), float(lr_decay), float(eps), float(weight_decay))
-        if not stepping(adagrad, arrays, np.array(counts), *numbers):
+        if not launch_step(adagrad, arrays, np.array(counts), *numbers):
             generic(*columns, lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay)
 
     return run

@@ -1,4 +1,4 @@
-"""Products without sums: outer products, those of vectors in three dimensions, and of matrices block by block."""
+"""Products without sums: outer, cross and Kronecker products."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ def outer(column: Any, row: Any) -> Any:
     return result
 
 
-# Products of vectors in three dimensions. Products are rounded before they are subtracted: that of a vector and itself
-# is 0.
+# Cross products. Products are rounded before they are subtracted, so that that of a vector and itself is 0.
 
 rounding_loop = cached_njit(
     **{**OPTIONS, "fastmath": False}, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True
@@ -61,7 +60,7 @@ def cross_loop(x, y, z, by_outer, lo, hi):
 
 @launcher
 def cross(x, y, z):
-    """The products along the second of three dimensions."""
+    """Cross products along the second of three dimensions."""
     by_outer = x.shape[0] > 1
     parallel(cross_loop, (x, y, z, by_outer), x.shape[0] if by_outer else x.shape[2], z.size)
 
@@ -80,7 +79,7 @@ def cross_kernel(generic: Any) -> Any:
     return run
 
 
-# Blocks: each element of one matrix times all of another
+# Kronecker products: each element of one matrix times all of another
 
 
 @loop

@@ -1,4 +1,4 @@
-"""Padding: a row of the result at a time, by the places that its parts come from."""
+"""Padding, a row of the result at a time, by a table of where its elements come from."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rows_of(mode: str, shape: tuple[int, ...], before: tuple[int, ...], after: t
 
 
 class Plan(NamedTuple):
-    """What is known of a padding by the shape. In the table are the words below, where rows come from, and elements."""
+    """A padding of arrays of some shape. The table has the words below, where rows come from, and where elements do."""
 
     shape: tuple[int, ...]
     table: Any
@@ -75,7 +75,7 @@ def plan_of(mode: str, shape: tuple[int, ...], before: tuple[int, ...], after: t
 
 @njit(fastmath={"reassoc", "contract"}, error_model="numpy", forceinline=True)
 def put(target, source, like, near, columns, first, stop):
-    """Some elements of a row, from their places in one of the source, one by one."""
+    """Copy some elements of a row one by one, from their places in a row of the source."""
     for i in range(first, stop):
         column = word_at(columns + 8 * i)
         copy_item(target + i * like.itemsize, source + column * like.itemsize if column >= 0 else near, like)
@@ -83,7 +83,7 @@ def put(target, source, like, near, columns, first, stop):
 
 @njit(fastmath={"reassoc", "contract"}, error_model="numpy", forceinline=True)
 def put_value(target, like, near, count):
-    """The padding's value, again and again."""
+    """Write the padding's value ``count`` times."""
     for _ in range(count):
         copy_item(target, near, like)
         target += like.itemsize

@@ -23,7 +23,7 @@ BOOL, BITS = np.dtype(bool), np.dtype(np.uint16)
 
 
 def operands_of(args: tuple[Any, ...], rounds: bool = False) -> list[Any] | None:
-    """Arrays of one dtype, and numbers, perhaps rounded to it. None if there are others."""
+    """Arrays of one dtype, and numbers, rounded to it if so; None for other operands."""
     element = next((each.dtype for each in args if isinstance(each, np.ndarray)), BOOL)
     found: list[Any] = []
     for each in args:
@@ -39,12 +39,12 @@ def operands_of(args: tuple[Any, ...], rounds: bool = False) -> list[Any] | None
 
 
 def compared(args: tuple[Any, ...]) -> list[Any] | None:
-    """Arrays of one dtype, and numbers in it: what is compared are numbers that both have."""
+    """As `operands_of`, with numbers rounded to the dtype, in which they are compared."""
     return operands_of(args, rounds=True)
 
 
 def element_of(arrays: list[Any]) -> Any:
-    """The dtype of what is not a condition."""
+    """The dtype of the last array, which is no condition."""
     return next(each.dtype for each in reversed(arrays) if isinstance(each, np.ndarray))
 
 

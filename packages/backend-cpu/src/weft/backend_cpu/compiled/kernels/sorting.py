@@ -1,4 +1,4 @@
-"""The few largest or smallest elements of rows, and how many elements are where."""
+"""The k largest or smallest elements of rows, and counts and histograms of elements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
-MOST = 64  # elements that are kept in order while a row is gone through
+MAX_SORTED = 64  # elements that are kept sorted while a row is read
 
 
 @loop
@@ -51,7 +51,7 @@ def top(x, values, places, sign):
 def topk_kernel(generic: Any) -> Any:
     def run(x: Any, k: int, dim: int, largest: bool, in_order: bool) -> Any:
         size = x.shape[dim] if x.ndim else 0
-        fits = 0 < 8 * k <= size and (k <= MOST or MOST * k <= size)
+        fits = 0 < 8 * k <= size and (k <= MAX_SORTED or MAX_SORTED * k <= size)
         if not fits or not x.size or (x.dtype.kind == "i" and not largest):  # the least integer has no negative
             return generic(x, k, dim, largest, in_order)
         rows = np.ascontiguousarray(np.moveaxis(x, dim, -1))
