@@ -356,7 +356,9 @@ def methods() -> Iterator[str]:
             kind = stub.annotation(written, getattr(value.fget, "__globals__", {}))
             lines.append(f"\n    @property\n    def {name}(self) -> {kind}: ...")
             if value.fset is not None:
-                lines.append(f"    @{name}.setter\n    def {name}(self, value: Any) -> None: ...")
+                written = getattr(value.fset, "__annotations__", {}).get("value", Any)
+                kind = stub.annotation(written, getattr(value.fset, "__globals__", {}))
+                lines.append(f"    @{name}.setter\n    def {name}(self, value: {kind}) -> None: ...")
         elif inspect.isroutine(value) and not isinstance(value, (classmethod, staticmethod)):
             lines += ["", *stub.definition(name, value, "    ", method=True)]
         elif not name.startswith("__"):

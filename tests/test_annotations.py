@@ -68,7 +68,8 @@ def test_type_hints_of_everything_public_can_be_read():
 def declared_functions():
     """What declarations made functions of, by names for people."""
     yield from all_functions().items()
-    for space in (weft.special, weft.linalg, weft.fft, F):
+    yield from ((f"weft.special.{name}", getattr(weft.special, name)) for name in weft.special.__all__)
+    for space in (weft.linalg, weft.fft, F):
         for name, function in public_functions([space]).items():
             yield f"{space.__name__}.{name}", function
 

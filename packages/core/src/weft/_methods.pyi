@@ -304,7 +304,7 @@ class Methods(TensorBase):
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         """``beta * input + alpha * bmm(batch1, batch2).sum(0)``."""
 
-    def addbmm_(self, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
         ...
 
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
@@ -598,7 +598,7 @@ class Methods(TensorBase):
     def contiguous(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """Return the tensor itself if its elements are in order in memory, else a copy in which they are."""
 
-    def copy_(self, other: Any, non_blocking: _bool = False) -> Tensor:
+    def copy_(self, other: Tensor | Scalar, non_blocking: _bool = False) -> Tensor:
         """Write the values of another tensor, converted to this dtype and device, and broadcast."""
 
     def copysign(self, other: Tensor | Number) -> Tensor:
@@ -948,7 +948,7 @@ class Methods(TensorBase):
     @property
     def imag(self) -> Tensor: ...
     @imag.setter
-    def imag(self, value: Any) -> None: ...
+    def imag(self, value: Tensor | Scalar) -> None: ...
 
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
         """Copy ``input`` and add ``alpha * source`` to the slices at some positions along a dimension."""
@@ -1516,7 +1516,7 @@ class Methods(TensorBase):
     @property
     def real(self) -> Tensor: ...
     @real.setter
-    def real(self, value: Any) -> None: ...
+    def real(self, value: Tensor | Scalar) -> None: ...
 
     def reciprocal(self) -> Tensor:
         """1 divided by each element."""

@@ -1,7 +1,6 @@
 """Special functions. Made by scripts/make_stubs.py (./dev lint --fix), not by hand."""
 
 from collections.abc import Sequence
-from typing import Any
 from weft.types import DType
 from weft.types import Number
 from weft.types import Tensor
@@ -21,16 +20,16 @@ def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the second kind of order 1: nan below 0. It needs SciPy."""
 
-def chebyshev_polynomial_t(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev polynomials of the first kind: ``cos(n * acos(x))``."""
 
-def chebyshev_polynomial_u(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev polynomials of the second kind: ``sin((n + 1) * acos(x)) / sin(acos(x))``."""
 
-def chebyshev_polynomial_v(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev polynomials of the third kind: ``cos((n + 1 / 2) * acos(x)) / cos(acos(x) / 2)``."""
 
-def chebyshev_polynomial_w(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev polynomials of the fourth kind: ``sin((n + 1 / 2) * acos(x)) / sin(acos(x) / 2)``."""
 
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -69,10 +68,10 @@ def gammaincc(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Ten
 def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function's absolute value; infinite at 0 and the negative integers."""
 
-def hermite_polynomial_h(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Hermite polynomials of physicists: ``H(n + 1) = 2 * x * H(n) - 2 * n * H(n - 1)``."""
 
-def hermite_polynomial_he(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Hermite polynomials of probabilists: ``He(n + 1) = x * He(n) - n * He(n - 1)``."""
 
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -87,10 +86,10 @@ def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``exp(-abs(x)) * i1(x)`` of each element x."""
 
-def laguerre_polynomial_l(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Laguerre polynomials: ``(n + 1) * L(n + 1) = (2 * n + 1 - x) * L(n) - n * L(n - 1)``."""
 
-def legendre_polynomial_p(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Legendre polynomials: ``(n + 1) * P(n + 1) = (2 * n + 1) * x * P(n) - n * P(n - 1)``."""
 
 def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -144,16 +143,16 @@ def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Te
 def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """``exp(x) * modified_bessel_k1(x)`` of each element x. It needs SciPy."""
 
-def shifted_chebyshev_polynomial_t(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev polynomials of the first kind at ``2 * x - 1``."""
 
-def shifted_chebyshev_polynomial_u(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev polynomials of the second kind at ``2 * x - 1``."""
 
-def shifted_chebyshev_polynomial_v(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev polynomials of the third kind at ``2 * x - 1``."""
 
-def shifted_chebyshev_polynomial_w(input: Any, n: Any, *, out: Tensor | None = None) -> Any:
+def shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev polynomials of the fourth kind at ``2 * x - 1``."""
 
 def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 from weft._engine.dispatch import PlannedNode, extra_of
 from weft._engine.tensor import DETACHED, Node, TensorBase, Version, local
 from weft._interception import profiling
-from weft._tensor.base import add_members, fresh_extra
+from weft._tensor.base import Tensor, add_members, fresh_extra
 from weft.utils.hooks import HookDict, RemovableHandle
 
 
@@ -317,7 +317,7 @@ def retains_grad(self: Any) -> bool:
     return hooks is not None and hooks.retains_grad and self._node is not None
 
 
-def detach_(self: Any) -> Any:
+def detach_(self: Any) -> Tensor:
     """Forget the history: from here on the tensor is a leaf that does not require grad.
 
     Raises

@@ -905,7 +905,7 @@ def _replaced(input: Any, source: Any) -> Any:
     return replaced.op(input, source.to(input.device, input.dtype))
 
 
-def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, other: Tensor | Scalar, non_blocking: bool = False) -> Tensor:
     """Write the values of another tensor, converted to this dtype and device, and broadcast.
 
     Parameters

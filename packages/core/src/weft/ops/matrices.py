@@ -649,7 +649,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, a
     return with_product("addbmm", input, left, right, mm, beta, alpha)
 
 
-def _addbmm_(self: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def _addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """In-place variant of `weft.addbmm`. Alone of its kind it enlarges a tensor that has to be broadcast."""
     require_tensors("addbmm_", batch1=batch1, batch2=batch2)
     shape = (*batch1.shape[1:2], *batch2.shape[2:3])

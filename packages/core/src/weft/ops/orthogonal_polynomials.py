@@ -9,8 +9,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from weft._tensor.base import Tensor
 from weft.ops._declare import op
 from weft.ops._numerics import REAL, in_blocks
+from weft.types import Number
 
 LOW = 1000  # one degree for all up to here needs no look at the points that take no steps
 STEPS = 100_000  # a recurrence that would take more is refused: it would seem to hang
@@ -120,7 +122,7 @@ def chebyshev_w(xp: Any, name: str, x: Any, n: Any) -> Any:
 
 
 @polynomial(name="chebyshev_polynomial_t")
-def chebyshev_polynomial_t(input, n):
+def chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Chebyshev polynomials of the first kind: ``cos(n * acos(x))``.
 
     Parameters
@@ -143,7 +145,7 @@ def _(xp, input, n):
 
 
 @polynomial(name="chebyshev_polynomial_u")
-def chebyshev_polynomial_u(input, n):
+def chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Chebyshev polynomials of the second kind: ``sin((n + 1) * acos(x)) / sin(acos(x))``.
 
     Parameters
@@ -166,7 +168,7 @@ def _(xp, input, n):
 
 
 @polynomial(name="chebyshev_polynomial_v")
-def chebyshev_polynomial_v(input, n):
+def chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Chebyshev polynomials of the third kind: ``cos((n + 1 / 2) * acos(x)) / cos(acos(x) / 2)``.
 
     Parameters
@@ -189,7 +191,7 @@ def _(xp, input, n):
 
 
 @polynomial(name="chebyshev_polynomial_w")
-def chebyshev_polynomial_w(input, n):
+def chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Chebyshev polynomials of the fourth kind: ``sin((n + 1 / 2) * acos(x)) / sin(acos(x) / 2)``.
 
     Parameters
@@ -219,7 +221,7 @@ def shifted(polynomial: Any) -> Any:
 
 
 @polynomial(name="shifted_chebyshev_polynomial_t")
-def shifted_chebyshev_polynomial_t(input, n):
+def shifted_chebyshev_polynomial_t(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Chebyshev polynomials of the first kind at ``2 * x - 1``.
 
     Parameters
@@ -242,7 +244,7 @@ def _(xp, input, n):
 
 
 @polynomial(name="shifted_chebyshev_polynomial_u")
-def shifted_chebyshev_polynomial_u(input, n):
+def shifted_chebyshev_polynomial_u(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Chebyshev polynomials of the second kind at ``2 * x - 1``.
 
     Parameters
@@ -265,7 +267,7 @@ def _(xp, input, n):
 
 
 @polynomial(name="shifted_chebyshev_polynomial_v")
-def shifted_chebyshev_polynomial_v(input, n):
+def shifted_chebyshev_polynomial_v(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Chebyshev polynomials of the third kind at ``2 * x - 1``.
 
     Parameters
@@ -288,7 +290,7 @@ def _(xp, input, n):
 
 
 @polynomial(name="shifted_chebyshev_polynomial_w")
-def shifted_chebyshev_polynomial_w(input, n):
+def shifted_chebyshev_polynomial_w(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Chebyshev polynomials of the fourth kind at ``2 * x - 1``.
 
     Parameters
@@ -314,7 +316,7 @@ def _(xp, input, n):
 
 
 @polynomial(name="hermite_polynomial_h")
-def hermite_polynomial_h(input, n):
+def hermite_polynomial_h(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Hermite polynomials of physicists: ``H(n + 1) = 2 * x * H(n) - 2 * n * H(n - 1)``.
 
     Parameters
@@ -337,7 +339,7 @@ def _(xp, input, n):
 
 
 @polynomial(name="hermite_polynomial_he")
-def hermite_polynomial_he(input, n):
+def hermite_polynomial_he(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Hermite polynomials of probabilists: ``He(n + 1) = x * He(n) - n * He(n - 1)``.
 
     Parameters
@@ -371,7 +373,7 @@ def hermite(xp: Any, name: str, x: Any, degree: Any, *, factor: int) -> Any:
 
 
 @polynomial(name="laguerre_polynomial_l")
-def laguerre_polynomial_l(input, n):
+def laguerre_polynomial_l(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Laguerre polynomials: ``(n + 1) * L(n + 1) = (2 * n + 1 - x) * L(n) - n * L(n - 1)``.
 
     Parameters
@@ -403,7 +405,7 @@ def laguerre(xp: Any, name: str, x: Any, degree: Any) -> Any:
 
 
 @polynomial(name="legendre_polynomial_p")
-def legendre_polynomial_p(input, n):
+def legendre_polynomial_p(input: Tensor | Number, n: Tensor | Number) -> Tensor:
     """Legendre polynomials: ``(n + 1) * P(n + 1) = (2 * n + 1) * x * P(n) - n * P(n - 1)``.
 
     Parameters
