@@ -14,6 +14,7 @@ from typing import overload as _overload
 from weft import return_types as _return_types
 from weft._dtypes.dtypes import dtype
 from weft._engine.tensor import TensorBase
+from weft.autograd._nodes import GradientEdge
 from weft.random import Generator
 from weft.storage import TypedStorage
 from weft.storage import UntypedStorage
@@ -457,7 +458,7 @@ class Methods(TensorBase):
     def atanh_(self) -> Tensor:
         """In-place variant of `weft.atanh`: writes into ``self`` and returns it."""
 
-    def backward(self, gradient: Any = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:
+    def backward(self, gradient: Tensor | None = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | None = None) -> None:
         """Add the gradient of this tensor to ``.grad`` of the leaves that it was computed from."""
 
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
@@ -1527,10 +1528,10 @@ class Methods(TensorBase):
     def record_stream(self, s: Any) -> None:
         """Keep the memory until a stream of an accelerator has done what it has now; a CPU has none."""
 
-    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call ``hook(grad)`` whenever the gradient of this tensor has been computed; what it returns replaces it."""
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> RemovableHandle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(tensor)`` whenever a gradient has been added to ``.grad`` of this leaf."""
 
     def reinforce(self, reward: Tensor | Scalar) -> None:

@@ -12,7 +12,7 @@ from weft._engine.graph import BackwardPass, backward_from, find_needed
 from weft._engine.tensor import Node, TensorBase, state
 from weft._interception import profiling
 from weft._settings import warn_once
-from weft._tensor.base import add_members
+from weft._tensor.base import Tensor, add_members
 from weft._tensor.conjugation import bits_of
 from weft._tensor.size import Size
 from weft.autograd._nodes import GradientEdge, key_of_output
@@ -345,7 +345,11 @@ def in_memory(grad: Any) -> Any:
 
 
 def tensor_backward(
-    self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    self: Any,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | None = None,
 ) -> None:
     """Add the gradient of this tensor to ``.grad`` of the leaves that it was computed from.
 

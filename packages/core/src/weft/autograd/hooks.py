@@ -230,7 +230,7 @@ def add(hooks: HookDict, hook: Callable[..., Any]) -> RemovableHandle:
 # Methods of Tensor
 
 
-def register_hook(self: Any, hook: Callable[[Any], Any]) -> RemovableHandle:
+def register_hook(self: Any, hook: Callable[[Tensor], Any]) -> RemovableHandle:
     """Call ``hook(grad)`` whenever the gradient of this tensor has been computed; what it returns replaces it.
 
     Raises
@@ -260,7 +260,7 @@ def output_index(tensor: Any) -> int:
     return found
 
 
-def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Any], None]) -> RemovableHandle:
+def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """Call ``hook(tensor)`` whenever a gradient has been added to ``.grad`` of this leaf."""
     if not self._requires_grad:
         raise RuntimeError(
