@@ -5,6 +5,8 @@ import pytest
 
 import weft
 from weft.library import custom_op
+from weft.library.kernels import wrap_kernels
+from weft.library.multi_tensor import multi_tensor
 
 
 def sine():
@@ -94,3 +96,33 @@ def test_kernels_are_chosen_by_device():
 def test_names_need_a_namespace(name):
     with pytest.raises(ValueError, match="namespace::name"):
         custom_op(name, lambda x: x)
+
+
+def test_wrapped_kernels_run_until_they_are_put_back():
+    called = []
+
+    def counting(name, kernel):
+        def counted(*args):
+            called.append(name)
+            return kernel(*args)
+
+        return counted
+
+    undo = wrap_kernels({"core::matmul"}, counting)
+    product = weft.ones(2, 2) @ weft.ones(2, 2)
+    for each in undo:
+        each()
+    assert weft.equal(product, weft.full((2, 2), 2.0))
+    assert weft.equal(weft.ones(2, 2) @ weft.ones(2, 2), product)
+    assert called == ["core::matmul"]
+
+
+def test_a_multi_tensor_step_writes_into_all_parameters():
+    @multi_tensor
+    def descend(param, grad, *, lr):
+        param.add_(grad, alpha=-lr)
+
+    params, grads = [weft.ones(2), weft.ones(20000)], [weft.ones(2), weft.ones(20000)]
+    with weft.no_grad():
+        descend(params, grads, lr=0.5)
+    assert all(weft.equal(each, weft.full_like(each, 0.5)) for each in params)

@@ -22,7 +22,8 @@ from weft._engine import arrays as small_arrays
 from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import state
 from weft._plugins.kernel_checks import check_names as check_kernel_names
-from weft._processes import hold_during_fork
+from weft._processes import hold_during_fork, quiet_fork
+from weft._tensor.base import wrap as tensor_from_array
 from weft._tensor.layout import in_order, is_channels_last
 
 if TYPE_CHECKING:
@@ -44,8 +45,10 @@ __all__ = [
     "in_order",
     "is_channels_last",
     "kernel_contexts",
+    "quiet_fork",
     "scientific",
     "small_arrays",
+    "tensor_from_array",
 ]
 
 

@@ -27,6 +27,8 @@ from typing import Any
 
 from weft._engine.tensor import local
 from weft._interception import torch_function
+from weft._interception.torch_function import arm as enable_overrides
+from weft._interception.torch_function import offer, overridable
 from weft._tensor.base import Tensor
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "TorchFunctionMode",
+    "enable_overrides",
     "get_default_nowrap_functions",
     "get_ignored_functions",
     "get_overridable_functions",
@@ -44,6 +47,8 @@ __all__ = [
     "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
+    "offer",
+    "overridable",
     "resolve_name",
     "wrap_torch_function",
 ]

@@ -4,7 +4,6 @@
 of a `Graph`; a `GraphModule` is a module whose `forward` is written from the graph.
 """
 
-from weft._interception import torch_function
 from weft.fx import immutable_collections as immutable_collections
 from weft.fx._symbolic_trace import Tracer, symbolic_trace, wrap
 from weft.fx.graph import Graph
@@ -13,6 +12,7 @@ from weft.fx.interpreter import Interpreter, Transformer
 from weft.fx.node import Node, has_side_effect, map_arg
 from weft.fx.proxy import Proxy
 from weft.fx.subgraph_rewriter import replace_pattern
+from weft.overrides import enable_overrides
 
 __all__ = [
     "Graph",
@@ -29,4 +29,4 @@ __all__ = [
     "wrap",
 ]
 
-torch_function.arm()  # a function has one identity from here on, which nodes have as their target
+enable_overrides()  # a function has one identity from here on, which nodes have as their target

@@ -14,12 +14,12 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from weft import Tensor
-from weft._interception import torch_function
 from weft.fx.graph import Graph
 from weft.fx.graph_module import GraphModule
 from weft.fx.node import Argument
 from weft.fx.proxy import Proxy, TracerBase, proxies_in
 from weft.nn import Module, Parameter, Sequential
+from weft.overrides import enable_overrides
 
 __all__ = ["Tracer", "symbolic_trace", "wrap"]
 
@@ -313,7 +313,7 @@ class Tracer(TracerBase):
 
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
         """Record a module or function as a graph; see `symbolic_trace`."""
-        torch_function.arm()
+        enable_overrides()
         if isinstance(root, Module):
             self.root = root
             if not hasattr(type(root), self.traced_func_name):

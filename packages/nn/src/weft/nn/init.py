@@ -12,8 +12,8 @@ from typing import Any
 
 import weft
 from weft import Generator, Tensor
-from weft._errors import warn_caller
-from weft._interception.torch_function import offer, overridable
+from weft.library.checks import warn_caller
+from weft.overrides import offer, overridable
 
 __all__ = [
     "calculate_gain",

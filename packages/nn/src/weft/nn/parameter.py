@@ -7,10 +7,8 @@ from types import MethodType
 from typing import Any
 
 import weft
-from weft import Tensor, _display_name
-from weft._interception.torch_function import unmasked
-from weft._tensor.base import as_subclass, disabled_torch_function
-from weft._tensor.printing import tensor_repr
+from weft import Tensor
+from weft.library.subclasses import as_subclass, disabled_torch_function, display_name, tensor_repr, unmasked
 from weft.nn._types import DeviceLike, DType
 
 __all__ = [
@@ -48,7 +46,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     tensor([1., 2.], requires_grad=True)
     """
 
-    __module__ = f"{_display_name.name}.nn.parameter"  # programs print it
+    __module__ = f"{display_name.name}.nn.parameter"  # programs print it
     # A plain tensor under another name: results of operations are plain tensors, on the fast path.
     __torch_function__: Any = classmethod(disabled_torch_function)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._engine.tensor import local
-from weft._interception.autocast import cast
+from weft.library.declare import autocast_args
+from weft.library.state import local
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn._docstrings import documented
@@ -420,7 +420,7 @@ class RNNBase(Module):
             raise RuntimeError(f"{self._get_name()}: Expected sequence length to be larger than 0 in RNN")
         state = self._initial_state(state, steps.size(1), input)
         if local.precision is not None and self.mode == "LSTM" and not self.proj_size:  # as PyTorch's kernel for it
-            steps, state = cast("half", (steps, state))
+            steps, state = autocast_args("half", (steps, state))
         output, state = self._run_layers(steps, [steps.size(1)] * steps.size(0), state)
         output = output.reshape(steps.size(0), steps.size(1), output.size(-1))
         if self.batch_first:

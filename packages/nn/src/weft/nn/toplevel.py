@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import weft
 from weft import Tensor
 from weft._lazy import LAZY
+from weft.library.declare import composite
 from weft.nn import functional as F
 from weft.nn.functional import (
     adaptive_avg_pool1d,
@@ -59,7 +60,6 @@ from weft.nn.functional.normalization import (
 )
 from weft.nn.functional.sparse import shrink_rows
 from weft.nn.rnn import recurrent, single_step
-from weft.ops._declare import composite
 
 __all__ = [
     "_native_batch_norm_legit",

@@ -18,8 +18,8 @@ from typing import Any, Final, TypeAlias
 
 import weft
 from weft import Tensor
-from weft._interception import profiling
-from weft.ops._inplace import bump
+from weft.library.declare import bump_version
+from weft.library.state import profiling
 from weft.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
@@ -695,7 +695,7 @@ def advance(states: Sequence[dict[str, Any]]) -> list[float]:
         step = state["step"]
         count = step._array
         count += 1  # without an op: this is a count, which nothing differentiates, of each parameter at each step
-        bump(step, "step")
+        bump_version(step, "step")
         counts.append(count.item())
     return counts
 

@@ -6,13 +6,11 @@ import math
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
-from weft import ops
-from weft._devices.devices import cpu, key_of
-from weft._dtypes.dtypes import BY_NUMPY
-from weft._engine.tensor import TensorBase, local, state
+from weft import Tensor, ops
+from weft.library.kernels import wrap_kernels
+from weft.library.state import local
 from weft.nn import Module
 from weft.nn._module.hooks import register_module_forward_hook, register_module_forward_pre_hook
 
@@ -202,11 +200,7 @@ class FlopCounterMode:
         enter = register_module_forward_pre_hook(self._enter_module)
         leave = register_module_forward_hook(self._leave_module, always_call=True)
         self._undo += [enter.remove, leave.remove]
-        for element in {*BY_NUMPY.values()}:
-            key_of(element, cpu)  # kinds are made when a first tensor has them; here is where they are replaced
-        for op in state.ops:
-            if op.name in self.formulas:
-                self._watch(op)
+        self._undo += wrap_kernels(self.formulas, self._counting)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -222,26 +216,16 @@ class FlopCounterMode:
 
     # Kernels
 
-    def _watch(self, op: Any) -> None:
-        """Put a kernel that counts in the place of each of an op's, until the end."""
-        formula = self.formulas[op.name]
-        for key in {key.index: key for key in state.known_keys}.values():
-            try:
-                kernel = op.kernel(key)
-            except Exception:  # the op is not for this dtype: whoever calls it gets the error
-                continue
-            counting = self._counting(kernel, formula)
-            op.kernels[key.index] = counting
-            self._undo.append(partial(_restore, op, key.index, kernel, counting))
+    def _counting(self, name: str, kernel: Any) -> Any:
+        """A kernel whose operations are counted, too."""
+        formula = self.formulas[name]
 
-    def _counting(self, kernel: Any, formula: Callable[..., Count]) -> Any:
         def counting(*args: Any, **options: Any) -> Any:
             result = kernel(*args, **options)
             if self._active:
                 self._add(*formula(*args, result=result))
             return result
 
-        counting.watched = kernel  # type: ignore[attr-defined]  # as a profiler marks what it replaces
         return counting
 
     def _add(self, name: str, count: int) -> None:
@@ -290,15 +274,9 @@ class FlopCounterMode:
         self._undo.append(tensor.register_hook(arrive).remove)
 
 
-def _restore(op: Any, index: int, kernel: Any, own: Any) -> None:
-    """Put a kernel back, unless somebody else has replaced it since: then the replaced one counts no more."""
-    if op.kernels[index] is own:
-        op.kernels[index] = kernel
-
-
 def _tensors(values: Any) -> Iterator[Any]:
     for value in values.values() if isinstance(values, dict) else values:
-        if isinstance(value, TensorBase):
+        if isinstance(value, Tensor):
             yield value
         elif isinstance(value, (tuple, list, dict)):
             yield from _tensors(value)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from weft._interception import profiling
+from weft.library.state import profiling
 from weft.nn._module import registry
 from weft.nn._module.state_dict import StateDict
 from weft.utils.hooks import RemovableHandle

@@ -2,7 +2,6 @@
 
 import sys
 
-from weft._interception.torch_function import offer
 from weft.nn.functional._common import explaining
 from weft.nn.functional.activation import (
     celu,
@@ -144,6 +143,7 @@ from weft.nn.functional.vision import (
     pixel_unshuffle,
     unfold,
 )
+from weft.overrides import offer
 
 __all__ = [
     "celu",

@@ -11,9 +11,8 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._tensor.layout import is_channels_last, suggests_channels_last
-from weft.ops._declare import with_error_context
-from weft.ops._inplace import write_inplace
+from weft.library.declare import with_error_context, write_inplace
+from weft.library.layouts import is_channels_last, suggests_channels_last
 
 __all__ = [
     "check_floating",
@@ -37,7 +36,7 @@ SEVERAL = "int or tuple of ints"
 def explaining(namespace: Any, names: Iterable[str]) -> None:
     """Have the exceptions of Python's own that public functions end with put into their words, as ops have it.
 
-    A function's attribute ``quick`` is what runs most of its calls; see `weft._engine.functions`.
+    A function's attribute ``quick`` is what runs most of its calls; see `weft.library.fast_paths`.
     """
     for name in names:
         function = vars(namespace)[name]

@@ -8,13 +8,11 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._engine import dimensions, functions
-from weft._interception.autocast import in_half_precision
-from weft._tensor.layout import in_order
+from weft.library import fast_paths
+from weft.library.checks import wrap_dim
+from weft.library.declare import composite, in_half_precision, op
+from weft.library.layouts import in_blocks, in_order
 from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers, warn
-from weft.ops._declare import composite, op
-from weft.ops._geometry import wrap_dim
-from weft.ops._numerics import in_blocks
 from weft.ops.activation import relu as core_relu
 from weft.ops.activation import threshold_backward
 from weft.ops.comparison import keep_where
@@ -51,7 +49,7 @@ def with_grad(xp: Any, function: Any, output_grad: Any, input: Any) -> Any:
     return in_blocks(xp, function, output_grad, input)
 
 
-@composite(quick=functions.activation(core_relu.op))
+@composite(quick=fast_paths.activation(core_relu.op))
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(input, 0)``, element by element.
 
@@ -91,7 +89,7 @@ def relu_(input: Tensor) -> Tensor:
     dtypes="float",
     namespace="nn",
     vmap="elementwise",
-    quick=partial(functions.variant, names=("none", "tanh")),
+    quick=partial(fast_paths.variant, names=("none", "tanh")),
 )
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """Each element times the probability that a standard normal number is below it.
@@ -200,7 +198,7 @@ def chosen_dim(name: str, input: Tensor, dim: int | None) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
-@composite(quick=dimensions.along(softmax_op.op))
+@composite(quick=fast_paths.along(softmax_op.op))
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: weft.dtype | None = None) -> Tensor:
     """``exp(input)`` divided by its sum along a dimension; see `weft.softmax`.
 
@@ -239,7 +237,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return core_softmax(-input, chosen_dim("softmin", input, dim), dtype=dtype)
 
 
-@composite(quick=dimensions.along(log_softmax_op.op))
+@composite(quick=fast_paths.along(log_softmax_op.op))
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: weft.dtype | None = None) -> Tensor:
     """The logarithm of `softmax`, computed without loss of precision.
 
@@ -494,7 +492,7 @@ def _(grad, input, slope):
     return leaky_relu_backward.op(grad, input, slope)
 
 
-@composite(quick=functions.activation(leaky_relu_op.op, (0.01,)))
+@composite(quick=fast_paths.activation(leaky_relu_op.op, (0.01,)))
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where it is positive, else ``negative_slope * x``.
 
@@ -807,7 +805,7 @@ def _(grad, input):
     return hardsigmoid_backward.op(grad, input)
 
 
-@composite(quick=functions.activation(hardsigmoid_op.op))
+@composite(quick=fast_paths.activation(hardsigmoid_op.op))
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``relu6(x + 3) / 6``, a sigmoid of straight lines.
 
@@ -865,7 +863,7 @@ def _(grad, output_grad, input):
     return (grad * output_grad / 3).masked_fill((input <= -3) | (input >= 3), 0)
 
 
-@composite(quick=functions.activation(hardswish_op.op))
+@composite(quick=fast_paths.activation(hardswish_op.op))
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * relu6(x + 3) / 6``.
 
@@ -935,7 +933,7 @@ def _(grad, output_grad, input, alpha, scale, input_scale):
     return (grad * output_grad * bend).masked_fill(input > 0, 0)
 
 
-@composite(quick=functions.activation(elu_op.op, (1.0,), (1.0, 1.0)))
+@composite(quick=fast_paths.activation(elu_op.op, (1.0,), (1.0, 1.0)))
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where it is positive, else ``alpha * (exp(x) - 1)``.
 
@@ -980,7 +978,7 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@composite(quick=functions.activation(elu_op.op, (), (SELU_ALPHA, SELU_SCALE, 1.0)))
+@composite(quick=fast_paths.activation(elu_op.op, (), (SELU_ALPHA, SELU_SCALE, 1.0)))
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the two constants that keep mean 0 and variance 1 from layer to layer.
 
@@ -1115,7 +1113,7 @@ def _(grad, output_grad, input, beta, threshold):
     return (grad * output_grad * gate * (1 - gate) * beta).masked_fill(input * beta > threshold, 0)
 
 
-@composite(out=True, quick=functions.activation(softplus_op.op, (1.0, 20.0)))
+@composite(out=True, quick=fast_paths.activation(softplus_op.op, (1.0, 20.0)))
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, a smooth `relu`.
 
@@ -1174,7 +1172,7 @@ def _(grad, output_grad, input):
     return -grad * output_grad * gate * (1 - gate)
 
 
-@composite(out=True, quick=functions.activation(logsigmoid_op.op))
+@composite(out=True, quick=fast_paths.activation(logsigmoid_op.op))
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of the sigmoid, computed without loss of precision.
 
@@ -1233,7 +1231,7 @@ def _(grad, output_grad, input):
     return grad * output_grad * gate * (1 - gate) * (2 + input * (1 - 2 * gate))
 
 
-@composite(quick=functions.activation(silu_op.op))
+@composite(quick=fast_paths.activation(silu_op.op))
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``, also called swish.
 
@@ -1301,7 +1299,7 @@ def _(grad, output_grad, input):
     return grad * output_grad * slope * (2 + input * (1 - gate - 2 * squashed * gate))
 
 
-@composite(quick=functions.activation(mish_op.op))
+@composite(quick=fast_paths.activation(mish_op.op))
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``.
 
@@ -1326,7 +1324,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 # Compositions
 
 
-@composite(quick=functions.activation(core_sigmoid.op))
+@composite(quick=fast_paths.activation(core_sigmoid.op))
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-x))``.
 
@@ -1338,7 +1336,7 @@ def sigmoid(input: Tensor) -> Tensor:
     return input.sigmoid()
 
 
-@composite(quick=functions.activation(core_tanh.op))
+@composite(quick=fast_paths.activation(core_tanh.op))
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent.
 
@@ -1402,7 +1400,7 @@ def _(grad, output_grad, input):
     return -2 * grad * output_grad * input.sgn() / (input.abs() + 1) ** 3
 
 
-@composite(quick=functions.activation(softsign_op.op))
+@composite(quick=fast_paths.activation(softsign_op.op))
 def softsign(input: Tensor) -> Tensor:
     """``x / (1 + |x|)``.
 

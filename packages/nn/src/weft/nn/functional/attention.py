@@ -7,13 +7,12 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._engine.tensor import local
-from weft._interception.autocast import in_half_precision
+from weft.library.declare import in_half_precision, op
+from weft.library.state import local
 from weft.nn.functional._common import require_flags, warn
 from weft.nn.functional.dropout import dropout, noise
 from weft.nn.functional.linear import linear
 from weft.nn.functional.padding import pad
-from weft.ops._declare import op
 from weft.ops.joining import triangle_mask
 from weft.ops.matrices import with_product
 from weft.ops.reductions import peaks

@@ -14,13 +14,11 @@ from functools import lru_cache, partial
 from typing import Any
 
 from weft import Tensor
-from weft._engine.functions import run
-from weft._interception.autocast import in_half_precision
-from weft._settings import warn_caller_once
-from weft._tensor.layout import in_order, is_channels_last
+from weft.library.checks import elements, warn_caller_once
+from weft.library.declare import in_half_precision, op
+from weft.library.fast_paths import run_op
+from weft.library.layouts import in_order, is_channels_last
 from weft.nn.functional._common import in_layout_of, in_single, plain_numbers, sizes, whole_number
-from weft.ops._declare import op
-from weft.ops._geometry import elements
 from weft.ops.matrices import same_dtype
 from weft.ops.pointwise import conj
 
@@ -462,7 +460,7 @@ def usual_convolution(op: Any, name: str, count: int) -> Any:
             geometry = known_geometry(name, x.shape, w.shape, *options)
         except (RuntimeError, ValueError):
             return None
-        return run(op, key, (input, weight, bias, *geometry), [x, w, b, *geometry], mask)
+        return run_op(op, key, (input, weight, bias, *geometry), [x, w, b, *geometry], mask)
 
     return quick
 

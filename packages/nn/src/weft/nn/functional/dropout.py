@@ -10,10 +10,10 @@ import numpy as np
 
 import weft
 from weft import Tensor
-from weft._engine.functions import first
-from weft._engine.tensor import local
+from weft.library.declare import composite, op
+from weft.library.fast_paths import run_for_first
+from weft.library.state import local
 from weft.nn.functional._common import inplace_or_not, require_flags, warn
-from weft.ops._declare import composite, op
 from weft.random import default_generator_of, generator_for
 
 __all__ = [
@@ -92,7 +92,7 @@ def usual_dropout(args: tuple[Any, ...]) -> Any:
     if not key.is_real_float or key.dtype.is_float8 or not input._array.flags.c_contiguous:
         return None
     options = (1 - p, scale_in(key.dtype, p), default_generator_of(key.device))
-    return first(with_noise.op, key, (input, *options), [input._array, *options], int(input._requires_grad))
+    return run_for_first(with_noise.op, key, (input, *options), [input._array, *options], int(input._requires_grad))
 
 
 @composite(quick=usual_dropout)

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from weft import Tensor
-from weft.ops._declare import op
+from weft.library.declare import op
 
 __all__ = ["sample"]
 

@@ -11,10 +11,11 @@ import numpy
 
 import weft
 from weft import Tensor
-from weft._engine.functions import first
-from weft._engine.tensor import local
-from weft._interception.autocast import in_full_precision
-from weft._interception.transforms import memory_of
+from weft.library.checks import OutOfRange, broadcast_shapes
+from weft.library.declare import composite, in_full_precision, op, reads_values
+from weft.library.fast_paths import run_for_first
+from weft.library.layouts import memory_of
+from weft.library.state import local
 from weft.nn._docstrings import REDUCTION, REDUCTION_ALONE, documented
 from weft.nn.functional._common import (
     check_floating,
@@ -28,9 +29,6 @@ from weft.nn.functional._common import (
 )
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
-from weft.ops._batching import reads_values
-from weft.ops._declare import composite, op
-from weft.ops._geometry import OutOfRange, broadcast_shapes
 from weft.ops.indexing import SOME, all_within, positioned
 from weft.ops.matrices import same_dtype
 from weft.ops.reductions import peaks, rows_total
@@ -372,7 +370,8 @@ def usual_entropy(args: tuple[Any, ...]) -> Any:
         return None
     check_class_range("cross_entropy", target, scores[1], -100)
     arrays = [input._array, target._array, None, *USUAL_OPTIONS]
-    return first(cross_entropy_op.op, key, (input, target, None, *USUAL_OPTIONS), arrays, int(input._requires_grad))
+    values = (input, target, None, *USUAL_OPTIONS)
+    return run_for_first(cross_entropy_op.op, key, values, arrays, int(input._requires_grad))
 
 
 @composite(quick=usual_entropy, autocast="float32")

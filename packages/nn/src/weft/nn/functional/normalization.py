@@ -12,13 +12,12 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._engine.functions import first
-from weft._engine.tensor import local, set_grad
-from weft._tensor.layout import in_order, is_channels_last
+from weft.library.declare import composite, op, write_out
+from weft.library.fast_paths import run_for_first
+from weft.library.layouts import in_order, is_channels_last
+from weft.library.state import local, set_grad
 from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags, require_numbers
 from weft.nn.functional.convolution import as_channels, as_examples
-from weft.ops._declare import composite, op
-from weft.ops._inplace import write_out
 from weft.ops.reductions import reduce, rows_total
 
 __all__ = [
@@ -594,7 +593,7 @@ def usual_layer_norm(args: tuple[Any, ...]) -> Any:
             arrays[place] = each._array
             if each._requires_grad:
                 mask |= 1 << place
-    return first(layer_norm_op.op, key, (input, weight, bias, len(sizes), eps), arrays, mask)
+    return run_for_first(layer_norm_op.op, key, (input, weight, bias, len(sizes), eps), arrays, mask)
 
 
 @composite(quick=usual_layer_norm)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 
 from weft import Tensor
+from weft.library.checks import elements, integers
+from weft.library.declare import ALL_DTYPES, op
 from weft.nn.functional._common import in_layout_of
-from weft.ops._declare import ALL_DTYPES, op
-from weft.ops._geometry import elements, integers
 from weft.ops.creation import fitting, from_host
 from weft.types import Number
 

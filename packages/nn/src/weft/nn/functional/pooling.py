@@ -12,15 +12,12 @@ import numpy
 
 import weft
 from weft import Tensor
-from weft._engine.functions import first, run
-from weft._interception.autocast import in_full_precision
-from weft._interception.transforms import memory_of
-from weft._tensor.layout import in_order
+from weft.library.checks import addressable
+from weft.library.declare import in_full_precision, op, write_out
+from weft.library.fast_paths import run_for_first, run_op
+from weft.library.layouts import in_order, memory_of
 from weft.nn.functional._common import check_floating, in_layout_of, plain_numbers, require_flags, sizes
 from weft.nn.functional.resampling import Taps, resample
-from weft.ops._declare import op
-from weft.ops._geometry import addressable
-from weft.ops._inplace import write_out
 from weft.ops.reductions import rows_total
 
 Sizes = tuple[int, ...]
@@ -384,7 +381,7 @@ def max_pooling(count: int) -> tuple[Any, Any]:
             return None
         input = args[0]
         op = max_pool_with_indices.op
-        return first(op, input._key, (input, *windows), [array, *windows], int(input._requires_grad))
+        return run_for_first(op, input._key, (input, *windows), [array, *windows], int(input._requires_grad))
 
     function.quick = quick  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name
@@ -590,7 +587,7 @@ def average(input: Tensor, array: Any, windows: tuple[Sizes, ...]) -> Tensor:
     """The means of windows, given by `known_windows`, of a plain tensor, whose array is given too."""
     kernel, stride, padding, _, out = windows
     options = (kernel, stride, padding, out, (True, None))
-    result: Tensor = run(avg_pool.op, input._key, (input, *options), [array, *options], int(input._requires_grad))
+    result: Tensor = run_op(avg_pool.op, input._key, (input, *options), [array, *options], int(input._requires_grad))
     return result
 
 

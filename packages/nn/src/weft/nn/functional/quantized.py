@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft import Tensor, float32, int8, int32, uint8
+from weft.library.declare import op
 from weft.nn.functional.convolution import SPATIAL, convolve, is_batched, with_geometry
-from weft.ops._declare import op
 
 __all__ = ["_int_conv1d", "_int_conv2d", "_int_conv3d"]
 

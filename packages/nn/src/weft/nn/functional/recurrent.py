@@ -17,10 +17,10 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._engine.tensor import local
+from weft.library.declare import op
+from weft.library.state import local
 from weft.nn.functional.activation import relu
 from weft.nn.functional.linear import linear
-from weft.ops._declare import op
 from weft.ops.reductions import reduce
 
 __all__ = ["GATES", "State", "recurrent_layer"]

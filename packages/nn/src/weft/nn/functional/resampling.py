@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from weft import Tensor
-from weft.ops._declare import op
+from weft.library.declare import op
 
 __all__ = ["Taps", "resample"]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._interception.transforms import memory_of, refuse_values
+from weft.library.checks import refuse_values
+from weft.library.declare import ALL_DTYPES, one_by_one, op, reads_values
+from weft.library.layouts import memory_of
 from weft.nn.functional._common import whole_number
-from weft.ops._batching import one_by_one, reads_values
-from weft.ops._declare import ALL_DTYPES, op
 from weft.ops.indexing import check_positions, in_range, positioned
 from weft.ops.joining import repeated_positions
 

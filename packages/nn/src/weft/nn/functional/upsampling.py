@@ -11,11 +11,10 @@ import numpy
 
 import weft
 from weft import Tensor
+from weft.library.checks import elements, number_in
 from weft.nn.functional._common import in_layout_of, sizes, warn
 from weft.nn.functional.pooling import average_adaptively, prepared
 from weft.nn.functional.resampling import Taps, resample
-from weft.ops._declare import number_in
-from weft.ops._geometry import elements
 
 LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
 MODES = ("nearest", "nearest-exact", "area", *LINEAR)

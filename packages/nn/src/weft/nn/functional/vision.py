@@ -8,12 +8,11 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft._interception.autocast import in_full_precision
+from weft.library.checks import addressable
+from weft.library.declare import in_full_precision, op
 from weft.nn.functional._common import in_layout_of, require_flags, sizes, warn
 from weft.nn.functional.grids import sample
 from weft.nn.functional.pooling import taps
-from weft.ops._declare import op
-from weft.ops._geometry import addressable
 
 Sizes = tuple[int, ...]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from weft import Generator
-from weft._interception import profiling
+from weft.library.state import profiling
 from weft.utils.data._utils.collate import default_collate, default_convert
 from weft.utils.data._utils.fetch import make_fetcher
 from weft.utils.data._utils.worker import End, ExceptionWrapper, Job, get_worker_info

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from weft import Tensor
-from weft._tensor.base import wrap
+from weft.backend import tensor_from_array
 from weft.storage import UntypedStorage
 
 __all__ = ["Packed", "SegmentReader", "SegmentWriter", "dumps", "make_folders", "remove_folders"]
@@ -72,7 +72,7 @@ class _Pickler(ForkingPickler):
 def _rebuild_tensor(
     raw: np.ndarray[Any, Any], dtype: np.dtype[Any], shape: tuple[int, ...], requires_grad: bool
 ) -> Tensor:
-    return wrap(raw.view(dtype).reshape(shape), requires_grad=requires_grad)
+    return tensor_from_array(raw.view(dtype).reshape(shape), requires_grad=requires_grad)
 
 
 class _Segment:

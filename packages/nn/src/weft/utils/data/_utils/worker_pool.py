@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from weft._processes import quiet_fork
+from weft.backend import quiet_fork
 from weft.utils.data._utils.shared_memory import SegmentReader, dumps, make_folders, remove_folders
 from weft.utils.data._utils.worker import End, Job, Reset, Task, run_worker
 

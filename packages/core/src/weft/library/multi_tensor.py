@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from weft import Tensor
 from weft._devices.devices import backend_of
 from weft._engine.dispatch_keys import DispatchKey
 from weft._engine.tensor import local, run_quietly
 from weft._interception.interceptors import Operation, is_watched
 from weft._interception.profiling import watched
+from weft._tensor.base import Tensor
 from weft.ops._inplace import bump
 
 __all__ = ["MultiTensorStep", "multi_tensor"]
@@ -41,7 +41,21 @@ def multi_tensor(formula: Callable[..., None]) -> MultiTensorStep:
     ----------
     formula : callable
         Takes by position the parameter, its gradient, and its state (tensors or numbers, or None where the options need
-        none), and by name options that all parameters have in common. It writes into parameter and state.
+        none), and by name options that all parameters have in common. It writes into parameter and state, and calls
+        no other methods than an optimizer's arithmetic needs: in place ``copy_ mul_ add_ addcmul_ addcdiv_ lerp_
+        clamp_``; for new values ``add mul div addcmul sqrt abs sign maximum gt lt masked_fill``.
+
+    Examples
+    --------
+    >>> from weft.library.multi_tensor import multi_tensor
+    >>> @multi_tensor
+    ... def descend(param, grad, *, lr):
+    ...     param.add_(grad, alpha=-lr)
+    >>> weights = [weft.ones(2), weft.ones(3)]
+    >>> with weft.no_grad():
+    ...     descend(weights, [weft.ones(2), weft.ones(3)], lr=0.5)
+    >>> weights
+    [tensor([0.5000, 0.5000]), tensor([0.5000, 0.5000, 0.5000])]
     """
     return MultiTensorStep(formula)
 

@@ -1,8 +1,4 @@
-"""Ops of your own, declared as weft declares its own: see docs/adding-an-op.md.
-
-`pointwise`, `op` and `composite` are what core's families are written with. `custom_op` makes an op of a function of
-tensors, with PyTorch's interface.
-"""
+"""`custom_op`: ops of functions of tensors, with PyTorch's interface."""
 
 from __future__ import annotations
 
@@ -10,41 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from weft._engine.tensor import TensorBase
-from weft._interception.interceptors import Interceptor, method_operation, operations
 from weft._interception.torch_function import flatten
-from weft._tensor.base import Tensor
 from weft.autograd.function import Function
-from weft.ops._declare import composite, op, pointwise, registry
-from weft.ops._geometry import wrap_dim
+from weft.ops._inplace import bump
 
-__all__ = ["CustomOpDef", "Interceptor", "composite", "custom_op", "get_op", "op", "pointwise", "wrap_dim"]
-
-
-def get_op(name: str) -> Callable[..., Any]:
-    """The op that interceptors see under a name, which is called with its named arguments.
-
-    Parameters
-    ----------
-    name : str
-        With its namespace, ``"core::add"``.
-
-    Raises
-    ------
-    KeyError
-        If there is none, or the function that declares it has not been imported.
-
-    Examples
-    --------
-    >>> weft.library.get_op("core::add")(input=weft.ones(2), other=2)
-    tensor([3., 3.])
-    """
-    found = registry.get(name) or operations.get(name)
-    if found is None:
-        short = name.removeprefix("core::")
-        if not short.endswith("_") or not hasattr(Tensor, short):
-            raise KeyError(f"get_op: no op is called {name!r}; names have a namespace, as 'core::add'")
-        found = method_operation(short)
-    return found
+__all__ = ["CustomOpDef", "custom_op"]
 
 
 class CustomOpDef:
@@ -142,7 +108,8 @@ class CustomOpDef:
                 result = outer._kernel_for(args)(*bare)
                 check_apart(outer.name, result, bare)
                 for place in written:
-                    bump_version(args[place], outer.name)
+                    if isinstance(args[place], TensorBase):
+                        bump(args[place], outer.name)
                 return result
 
             @staticmethod
@@ -198,13 +165,6 @@ def check_apart(name: str, result: Any, args: Iterable[Any]) -> None:
                 f"{name}: The output of this custom operator must not also be an input to this custom operator and may "
                 "not alias any inputs; return a clone() instead"
             )
-
-
-def bump_version(tensor: Any, name: str) -> None:
-    from weft.ops._inplace import bump
-
-    if isinstance(tensor, TensorBase):
-        bump(tensor, name)
 
 
 def custom_op(

@@ -1,0 +1,23 @@
+"""Checks of arguments, which run before any kernel, and warnings that name the caller's line.
+
+Each takes the function's name first, for its message.
+"""
+
+from weft._errors import warn_caller
+from weft._interception.transforms import refuse_values
+from weft._settings import warn_caller_once
+from weft.ops._declare import number_in
+from weft.ops._geometry import OutOfRange, addressable, broadcast_shapes, elements, integers, wrap_dim
+
+__all__ = [
+    "OutOfRange",
+    "addressable",
+    "broadcast_shapes",
+    "elements",
+    "integers",
+    "number_in",
+    "refuse_values",
+    "warn_caller",
+    "warn_caller_once",
+    "wrap_dim",
+]

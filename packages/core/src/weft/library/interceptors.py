@@ -1,0 +1,39 @@
+"""What sees each op that runs, and operations that are no ops and are to be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft._interception.interceptors import Interceptor, Operation, is_watched, method_operation, operations
+from weft._tensor.base import Tensor
+from weft.ops._declare import registry
+
+__all__ = ["Interceptor", "Operation", "get_op", "is_watched"]
+
+
+def get_op(name: str) -> Callable[..., Any]:
+    """The op that interceptors see under a name, which is called with its named arguments.
+
+    Parameters
+    ----------
+    name : str
+        With its namespace, ``"core::add"``.
+
+    Raises
+    ------
+    KeyError
+        If there is none, or the function that declares it has not been imported.
+
+    Examples
+    --------
+    >>> weft.library.get_op("core::add")(input=weft.ones(2), other=2)
+    tensor([3., 3.])
+    """
+    found = registry.get(name) or operations.get(name)
+    if found is None:
+        short = name.removeprefix("core::")
+        if not short.endswith("_") or not hasattr(Tensor, short):
+            raise KeyError(f"get_op: no op is called {name!r}; names have a namespace, as 'core::add'")
+        found = method_operation(short)
+    return found
