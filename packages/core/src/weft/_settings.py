@@ -10,6 +10,8 @@ import os
 import warnings
 from typing import Any
 
+from weft._devices.devices import device as Device
+from weft._devices.devices import get_default_device
 from weft._errors import warn_caller
 
 __all__ = [
@@ -289,9 +291,6 @@ def get_device_module(device: Any = None) -> Any:
     1
     """
     import importlib
-
-    from weft._devices.devices import device as Device
-    from weft._devices.devices import get_default_device
 
     if device is not None and not isinstance(device, str | Device):
         raise RuntimeError(f"get_device_module: Invalid value of device {device!r}, expect weft.device, str, or None")

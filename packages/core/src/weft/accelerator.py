@@ -15,6 +15,9 @@ from typing import Any
 
 from weft._devices.devices import cpu
 from weft._devices.devices import device as Device
+from weft._dtypes.dtypes import ALL
+from weft._settings import get_device_module
+from weft.plugins import backend, backends
 
 __all__ = [
     "current_accelerator",
@@ -44,8 +47,6 @@ __all__ = [
 
 def usable(device_type: str) -> Any:
     """The backend of a device type that has at least one device on this machine; None if there is none."""
-    from weft.plugins import backend
-
     try:
         found = backend(device_type)
         return found if found.device_count() else None
@@ -55,8 +56,6 @@ def usable(device_type: str) -> Any:
 
 def backend_in_use() -> Any:
     """The accelerator's backend, or None."""
-    from weft.plugins import backends
-
     names = (name for name in backends() if name != cpu.type)
     return next((found for found in map(usable, names) if found is not None), None)
 
@@ -181,8 +180,6 @@ def from_module(asked: str) -> Any:
     NotImplementedError
         If the module has none of the name.
     """
-    from weft._settings import get_device_module
-
     found = needed(asked)
     try:
         return getattr(get_device_module(found.device_type), asked)
@@ -204,8 +201,6 @@ def set_stream(stream: Any) -> None:
 
 def get_device_capability(device: Any = None, /) -> dict[str, Any]:
     """What an accelerator can do: under ``"supported_dtypes"`` the dtypes of its tensors."""
-    from weft._dtypes.dtypes import ALL
-
     needed("get_device_capability")
     return {"supported_dtypes": set(ALL)}
 

@@ -9,6 +9,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from weft._tensor.base import Tensor
+from weft._tensor.interop import from_numpy
+from weft.utils._pytree import tree_map
+
 __all__ = [
     "allow_in_graph",
     "assume_constant_result",
@@ -196,10 +200,6 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
     tensor([1, 3, 6])
     """
     import numpy
-
-    from weft._tensor.base import Tensor
-    from weft._tensor.interop import from_numpy
-    from weft.utils._pytree import tree_map
 
     def to_array(value: Any) -> Any:
         return value.numpy() if isinstance(value, Tensor) else value

@@ -20,10 +20,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from weft._devices.devices import backend_of, device, resolve_device
+from weft._dtypes.dtypes import uint8
 from weft._engine.tensor import local
 from weft._interception.transforms import check_randomness
 from weft._processes import hold_during_fork, renew_in_child
-from weft._tensor.base import Tensor
+from weft._tensor.base import Tensor, wrap
 
 __all__ = [
     "Generator",
@@ -131,8 +132,6 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """Return the state as a tensor of bytes on the CPU, for `set_state`."""
-        from weft._tensor.base import wrap
-
         state: Tensor = wrap(self.draw("get_state"))
         return state
 
@@ -166,9 +165,6 @@ class Generator:
 
 def state_bytes(state: Any) -> Any:
     """Return the NumPy array of a tensor of bytes."""
-    from weft._dtypes.dtypes import uint8
-    from weft._tensor.base import Tensor
-
     if not isinstance(state, Tensor) or state.dtype is not uint8 or state.device.type != "cpu":
         got = f"{state.dtype} on {state.device}" if isinstance(state, Tensor) else type(state).__name__
         raise TypeError(f"set_state: expected a uint8 tensor on the CPU as get_state() returns it, got {got}")

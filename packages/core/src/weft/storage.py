@@ -16,11 +16,12 @@ from weakref import WeakValueDictionary, ref
 import numpy
 
 from weft import _display_name
-from weft._devices.devices import device
-from weft._dtypes.dtypes import dtype
+from weft._devices.devices import device, resolve_device
+from weft._dtypes.dtypes import NAMES, dtype, get_default_dtype
 from weft._dtypes.float8 import converted
 from weft._engine.unresolved import Unresolved
 from weft._engine.unresolved import memory_of as in_memory
+from weft._tensor.base import wrap
 
 __all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
 
@@ -337,8 +338,6 @@ class UntypedStorage:
         wanted = _device(device)
         if wanted == self._device:
             return self
-        from weft._tensor.base import wrap
-
         moved = wrap(self._array, self._device).to(wanted, non_blocking=non_blocking)
         return UntypedStorage._of_array(moved._array, moved.device)
 
@@ -770,8 +769,6 @@ def conversion(name: str) -> Any:
     """The method of a storage that gives the same elements, or bytes as elements, in another dtype."""
 
     def method(self: Any) -> Any:
-        from weft._dtypes.dtypes import NAMES
-
         return self.type(NAMES[name])
 
     method.__doc__ = f"Return these elements as {name}."
@@ -837,8 +834,6 @@ def _check_typed(args: tuple[Any, ...], memory: Any, element: Any, device: Any) 
     TypeError, RuntimeError
         If they are anything else.
     """
-    from weft._dtypes.dtypes import dtype
-
     name = "TypedStorage()"
     if element is not None and not isinstance(element, dtype):
         raise TypeError(f"{name}: Argument 'dtype' must be {_display_name.name}.dtype, not {_named(element)}")
@@ -868,20 +863,14 @@ def _check_typed(args: tuple[Any, ...], memory: Any, element: Any, device: Any) 
 
 
 def _device(which: Any, index: int | None = None) -> Any:
-    from weft._devices.devices import device, resolve_device
-
     return resolve_device(which if index is None else device(which, index))
 
 
 def _named_dtype(name: str) -> Any:
-    from weft._dtypes.dtypes import NAMES
-
     return NAMES[name]
 
 
 def _default_dtype() -> Any:
-    from weft._dtypes.dtypes import get_default_dtype
-
     return get_default_dtype()
 
 
@@ -932,8 +921,6 @@ def tensor_of(storage: UntypedStorage, dtype: Any, offset: int, size: Any, strid
     RuntimeError
         If some element would lie outside the storage.
     """
-    from weft._tensor.base import wrap
-
     size, stride = tuple(size), tuple(stride)
     check_geometry(storage.nbytes(), dtype, offset, size, stride)
     memory, width = storage._array, dtype.itemsize

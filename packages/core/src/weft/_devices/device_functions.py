@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft._devices.devices import device
 from weft.accelerator import index_of, usable
+from weft.plugins import backend
+from weft.random import default_generator_of
 
 __all__ = ["DeviceFunctions"]
 
@@ -38,8 +41,6 @@ class DeviceFunctions:
         RuntimeError
             If no plugin brings one, or it lacks something; the message says what.
         """
-        from weft.plugins import backend
-
         return backend(self.kind)
 
     def current_device(self) -> int:
@@ -59,7 +60,4 @@ class DeviceFunctions:
     def manual_seed(self, seed: int) -> None:
         """Seed the generator of the current device; without one nothing happens."""
         if self.is_available():
-            from weft._devices.devices import device
-            from weft.random import default_generator_of
-
             default_generator_of(device(self.kind, self.current_device())).manual_seed(seed)

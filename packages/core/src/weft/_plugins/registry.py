@@ -23,6 +23,7 @@ from weft._lazy import FIRST_PARTY
 from weft._plugins.kernel_checks import check_names
 from weft._plugins.versions import meets, normalized, requirement_on
 from weft._processes import renew_in_child
+from weft.backend import Backend
 
 HOOKS = {  # each group of entry points, and the hook that its plugins answer
     "weft.backends": "weft_backend",
@@ -328,8 +329,6 @@ def no_backend(device: str, installed: list[str]) -> str:
 
 def check_backend(plugin: Plugin, module: Any, answer: Any) -> Any:
     """The backend that `weft_backend` made."""
-    from weft.backend import Backend
-
     if answer is None:
         raise Unavailable from RuntimeError(f"weft_backend({plugin.name!r}) returned None")
     if not isinstance(answer, Backend):

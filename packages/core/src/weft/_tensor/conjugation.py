@@ -13,6 +13,7 @@ from weft._engine.dispatch import current_node, make, record, share_view
 from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved
 from weft._interception.interceptors import Operation, is_watched, operations
+from weft._interception.transforms import keep_call
 
 __all__ = ["bits_of", "materialized", "refuse_bits", "resolved", "run_view", "with_bits"]
 
@@ -73,8 +74,6 @@ def part_bits(name: str, bits: int) -> int:
 
 def run_view(declaration: Any, args: tuple[Any, ...]) -> Any:
     """Run an op that makes views on a tensor with bits."""
-    from weft._interception.transforms import keep_call
-
     op = declaration.op
     place = op.positions[0]
     source = args[place]

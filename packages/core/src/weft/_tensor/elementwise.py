@@ -9,6 +9,7 @@ from typing import Any
 from weft._dtypes.dtypes import BOOL, COMPLEX, FLOATING, INTEGER
 from weft._engine.tensor import TensorBase
 from weft._tensor.base import Tensor
+from weft.ops._inplace import bump, check_writable, write_array
 from weft.types import Scalar
 
 __all__: list[str] = []
@@ -94,8 +95,6 @@ def map2_(self: Any, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], S
 
 
 def replace_each(name: str, self: Any, others: tuple[Any, ...], function: Callable[..., Any]) -> Any:
-    from weft.ops._inplace import bump, check_writable, write_array
-
     for other in others:
         if not isinstance(other, TensorBase):
             raise TypeError(f"{name}(): argument 'other' must be Tensor, not {type(other).__name__}")

@@ -12,13 +12,16 @@ from typing import Any
 import numpy
 
 from weft import _display_name
-from weft._devices.devices import device, resolve_device
+from weft._devices.devices import device, resolve_device, set_default_device
 from weft._dtypes.dtypes import ALL, dtype, get_default_dtype, set_default_dtype
 from weft._engine.tensor import TensorBase
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor
+from weft._tensor.interop import tensor
 from weft._tensor.layout import layout, strided
 from weft._tensor.size import Size
+from weft.ops.creation import empty
+from weft.ops.views import alias
 from weft.storage import TypedStorage, UntypedStorage
 
 __all__ = ["convert_type", "legacy_new", "set_default_tensor_type", "storage_dtype", "typename"]
@@ -149,8 +152,6 @@ def legacy_new(name: str, args: tuple[Any, ...], kwargs: Any, element: dtype | N
 
 
 def sized(shape: Any, element: dtype | None, where: device) -> Any:
-    from weft.ops.creation import empty
-
     return empty(shape, dtype=element or get_default_dtype(), device=where)
 
 
@@ -160,8 +161,6 @@ def same_memory(name: str, other: Any, element: dtype | None, where: device) -> 
             f"{name}(): expected a tensor of {element} on {where.type}, got {other.dtype} on {other.device}; "
             "convert it with .to(...)"
         )
-    from weft.ops.views import alias
-
     return alias(other)
 
 
@@ -180,8 +179,6 @@ def of_data(name: str, data: Any, element: dtype | None, where: device) -> Any:
         raise TypeError(f"{name}(): invalid data type 'str'")
     if not hasattr(data, "__len__") and not hasattr(data, "__array__"):
         raise TypeError(f"{name}(): data must be a sequence (got {type(data).__name__})")
-    from weft._tensor.interop import tensor
-
     return tensor(data, dtype=element or get_default_dtype(), device=where)
 
 
@@ -265,8 +262,6 @@ def set_default_tensor_type(t: Any) -> None:
         )
     set_default_dtype(element)
     if where is not None and where != "cpu":
-        from weft._devices.devices import set_default_device
-
         set_default_device(where)
 
 

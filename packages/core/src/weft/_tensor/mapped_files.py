@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from weft._devices.devices import cpu, resolve_device
 from weft._dtypes.dtypes import dtype, get_default_dtype
 from weft._tensor.base import Tensor, wrap
 
@@ -56,8 +57,6 @@ def from_file(
     ...     weft.from_file(file, size=2, dtype=weft.uint8).tolist()
     [1, 2]
     """
-    from weft._devices.devices import cpu, resolve_device
-
     if device is not None and resolve_device(device) is not cpu:
         raise NotImplementedError(f"from_file: a file is mapped into the host's memory; call .to({device!r}) after it")
     if pin_memory:

@@ -15,9 +15,10 @@ from weft._engine.tensor import TensorBase, local, state
 from weft._engine.unresolved import Unresolved, memory_of
 from weft._lazy import method as handed_over
 from weft._settings import warn_caller_once
-from weft._tensor.base import Tensor, as_subclass, fresh_extra
+from weft._tensor.base import Tensor, as_subclass, contiguous_strides, fresh_extra
 from weft._tensor.conjugation import resolved, with_bits
 from weft._tensor.layout import memory_format, sparse_coo, strided
+from weft.ops._inplace import bump, check_writable
 from weft.storage import (
     TypedStorage,
     UntypedStorage,
@@ -128,8 +129,6 @@ def set_(
     >>> x
     tensor([1., 4.])
     """
-    from weft.ops._inplace import bump, check_writable
-
     check_writable("set_", self, False, memory=False)
     if self._requires_grad and local.grad_enabled and self._view_base is not None:
         raise RuntimeError("set_: the derivative for set_ is not implemented; use detach(), or weft.no_grad()")
@@ -155,8 +154,6 @@ def set_(
 
 
 def _view(memory: UntypedStorage, element: Any, offset: int, size: Any, stride: Any) -> Any:
-    from weft._tensor.base import contiguous_strides
-
     if size is None:
         size = (memory.nbytes() // element.itemsize - offset,)
     size = tuple(map(index, (size,) if isinstance(size, int) else size))

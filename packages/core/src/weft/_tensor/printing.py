@@ -9,7 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from weft import _display_name
+from weft._devices.devices import backend_of
+from weft._dtypes.dtypes import get_default_dtype
 from weft._dtypes.float8 import SMALLEST_E8M0FNU
+from weft._engine.unresolved import values_of
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions", "tensor_repr", "tensor_text"]
 
@@ -112,10 +115,6 @@ def printoptions(**changes: Any) -> Iterator[None]:
 
 def tensor_repr(tensor: Any, name: str = "tensor") -> str:
     """Return the text of a tensor, which begins with a name; subclasses have theirs."""
-    from weft._devices.devices import backend_of
-    from weft._dtypes.dtypes import get_default_dtype
-    from weft._engine.unresolved import values_of
-
     where, node = tensor.device, tensor.grad_fn
     found = None if tensor._extra is None else tensor._extra.wrapped
     tangent = None if found is None else found.tangent

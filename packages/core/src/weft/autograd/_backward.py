@@ -16,8 +16,10 @@ from weft._tensor.base import Tensor, add_members
 from weft._tensor.conjugation import bits_of
 from weft._tensor.size import Size
 from weft.autograd._nodes import GradientEdge, key_of_output
+from weft.autograd.anomaly_mode import Trace
 from weft.autograd.hooks import output_index, watch_of
 from weft.ops.creation import ones, ones_like
+from weft.ops.joining import stack
 from weft.ops.pointwise import plus
 
 
@@ -156,8 +158,6 @@ def batched(
     roots: list[Any], targets: list[Any], grad_outputs: Any, keep: bool, create: bool, unused: Any, zeros: bool
 ) -> tuple[Any, ...]:
     """Gradients for each of several vectors, stacked."""
-    from weft.ops.joining import stack
-
     seeds = as_sequence("grad", "grad_outputs", grad_outputs)
     for number, (root, seed) in enumerate(zip(roots, seeds)):
         shape = shape_of(root)
@@ -316,8 +316,6 @@ def time_nodes(roots: list[Any]) -> None:
 
 def trace_nodes(roots: list[Any]) -> None:
     """Let anomaly mode see each node, also those that were recorded before it was on."""
-    from weft.autograd.anomaly_mode import Trace
-
     for node in nodes_from(roots):
         watch = watch_of(node)
         if watch.trace is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from weft._engine.tensor import TensorBase, local, set_grad
+from weft._engine.tensor import TensorBase, Version, local, set_grad
 from weft._interception.transforms import GradLevel, Level, innermost, record_of, settled
 from weft.autograd.function import Function, attach_history, new_function_node
 
@@ -158,8 +158,6 @@ def is_differentiable(value: Any) -> bool:
 
 
 def version_of(tensor: Any) -> int:
-    from weft._engine.tensor import Version
-
     if tensor._version_counter is None:
         tensor._version_counter = Version(0)
     value: int = tensor._version_counter.value

@@ -13,6 +13,7 @@ from typing import Any
 from weft._engine.dispatch import saved_metadata
 from weft._engine.tensor import TensorBase, local, state
 from weft._interception.transforms import GradLevel
+from weft.autograd._backward import grad
 
 __all__ = ["push_forward"]
 
@@ -141,8 +142,6 @@ def diagonal(declaration: Any, args: list[Any], tangents: dict[int, Any], output
 
 def transposed(declaration: Any, args: list[Any], tangents: dict[int, Any], outputs: tuple[Any, ...]) -> list[Any]:
     """The transpose of the gradient functions, by running them on variables."""
-    from weft.autograd._backward import grad
-
     op = declaration.op
     places = [place for place in op.positions if place in tangents]
     plan = op.plan(sum(1 << place for place in places))

@@ -18,8 +18,12 @@ from weft._engine.dispatch import (
     unpack_output,
 )
 from weft._engine.tensor import DETACHED, Node, TensorBase, Version, local, next_sequence, state
+from weft.autograd._nodes import SavedTensor
+from weft.autograd.anomaly_mode import attach_trace
 from weft.autograd.grad_mode import no_grad
+from weft.autograd.graph import pack_value
 from weft.autograd.hooks import output_index
+from weft.ops._inplace import bump, check_writable, rebase_history
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "once_differentiable"]
 
@@ -122,8 +126,6 @@ class FunctionNode(Node, FunctionCtx):
         self._kept: Any = kept
         self._to_save = ()
         if local.saved_hooks:
-            from weft.autograd.graph import pack_value
-
             self._kept = [pack_value(each[0] if isinstance(each, tuple) else each) for each in kept]
 
     @property
@@ -150,8 +152,6 @@ class FunctionNode(Node, FunctionCtx):
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        from weft.autograd._nodes import SavedTensor
-
         if self.__dict__.get("_kept", []) is None:
             raise freed(self)
         return tuple(SavedTensor(self, place) for place in range(len(self.__dict__.get("_kept", []))))
@@ -398,8 +398,6 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
         node._shape = shapes if several else shapes[0]
         extra_of(node).outputs = len(shapes) if several else 0
         if state.anomaly:
-            from weft.autograd.anomaly_mode import attach_trace
-
             attach_trace(tuple(made))
     return made
 
@@ -410,8 +408,6 @@ def give_history(node: Any, tensor: Any, index: int, dirty: bool) -> None:
         tensor._requires_grad, tensor._node = True, node
         set_output_index(tensor, index)
         return
-    from weft.ops._inplace import rebase_history
-
     result = make(tensor._array, tensor._key)
     result._requires_grad, result._node = True, node
     set_output_index(result, index)
@@ -425,8 +421,6 @@ def is_in(tensor: Any, tensors: Any) -> bool:
 def settle(node: Any, output: Any, inputs: list[Any], recorded: bool, count: int) -> Any:
     """An output that may get the node as its history."""
     if is_in(output, node._dirty_tensors):
-        from weft.ops._inplace import bump, check_writable
-
         if recorded:
             check_writable(node.label(), output, True)
             if output._view_base is not None and count != 1:

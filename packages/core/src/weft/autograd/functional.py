@@ -8,6 +8,8 @@ from typing import Any
 from weft._engine.tensor import TensorBase
 from weft.autograd._backward import grad
 from weft.autograd.grad_mode import enable_grad
+from weft.func import jacfwd
+from weft.ops.joining import stack
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -283,8 +285,6 @@ def check_strategy(name: str, strict: bool, vectorize: bool, strategy: str, crea
 
 def by_columns(func: Callable[..., Any], inputs: Any) -> Any:
     """The Jacobian by forward mode, a column for each element of the inputs."""
-    from weft.func import jacfwd
-
     many, given = as_tuple("jacobian", "inputs", inputs)
 
     def checked(*args: Any) -> Any:
@@ -297,8 +297,6 @@ def by_columns(func: Callable[..., Any], inputs: Any) -> Any:
 
 
 def assembled(row: list[Any], output: Any, point: Any, create_graph: bool) -> Any:
-    from weft.ops.joining import stack
-
     shape = (*output.shape, *point.shape)
     whole = stack(row).reshape(shape) if row else point.detach().new_zeros(shape)
     return whole if create_graph else whole.detach()

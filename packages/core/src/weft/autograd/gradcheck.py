@@ -17,6 +17,7 @@ import numpy
 from weft._dtypes.dtypes import float64
 from weft._engine.tensor import TensorBase
 from weft._tensor.base import Tensor
+from weft._tensor.interop import tensor
 from weft.autograd._backward import grad
 from weft.autograd.grad_mode import enable_grad, no_grad
 
@@ -535,8 +536,6 @@ def get_analytical_jacobian(
 
 def as_tensor(array: Any) -> Any:
     """A Jacobian as a tensor."""
-    from weft._tensor.interop import tensor
-
     return tensor(array.tolist(), dtype=float64)
 
 

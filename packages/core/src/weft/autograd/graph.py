@@ -14,6 +14,7 @@ from weft.autograd._nodes import GradientEdge as GradientEdge
 from weft.autograd._nodes import get_gradient_edge as get_gradient_edge
 from weft.autograd.grad_mode import enable_grad
 from weft.autograd.hooks import output_index
+from weft.ops._inplace import bump
 from weft.utils.hooks import RemovableHandle
 
 
@@ -226,8 +227,6 @@ def unpack_value(node: Any, value: Any) -> Any:
 
 def increment_version(tensor: Any) -> None:
     """Say that a tensor (or several) was changed in a way that autograd could not see."""
-    from weft.ops._inplace import bump
-
     for each in (tensor,) if isinstance(tensor, TensorBase) else tensor:
         bump(each, "increment_version")
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from weft._settings import state
+from weft.plugins import backends
 
 __all__ = [
     "allow_fp16_bf16_reduction_math_sdp",
@@ -35,8 +36,6 @@ __all__ = [
 
 def is_built() -> bool:
     """Whether a backend for CUDA is installed, usable or not."""
-    from weft.plugins import backends
-
     return "cuda" in backends()
 
 

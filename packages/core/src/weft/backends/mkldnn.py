@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from types import SimpleNamespace, TracebackType
 
 from weft.backends._context import flags_set, replaced
+from weft.plugins import backend
 
 VERBOSE_OFF = 0
 VERBOSE_ON = 1
@@ -22,8 +23,6 @@ rnn = SimpleNamespace(fp32_precision="none")
 
 def is_available() -> bool:
     """Whether the CPU backend names oneDNN among the libraries that it uses."""
-    from weft.plugins import backend
-
     return any("onednn" in f"{part} {library}".lower() for part, library in backend("cpu").describe().items())
 
 

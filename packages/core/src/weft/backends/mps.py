@@ -1,10 +1,11 @@
 """Whether Apple's graphics processors can be used: a plugin must bring the device ``mps``."""
 
+from weft.accelerator import usable
+from weft.plugins import backends
+
 
 def is_built() -> bool:
     """Whether a backend for them is installed, usable or not."""
-    from weft.plugins import backends
-
     return "mps" in backends()
 
 
@@ -15,8 +16,6 @@ def is_available() -> bool:
     --------
     >>> device = "mps" if weft.backends.mps.is_available() else "cpu"
     """
-    from weft.accelerator import usable
-
     return usable("mps") is not None
 
 

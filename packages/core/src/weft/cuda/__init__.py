@@ -12,6 +12,7 @@ from typing import Any
 
 from weft._devices.devices import device as Device
 from weft._errors import AcceleratorError, OutOfMemoryError
+from weft._tensor.legacy_types import tensor_types
 from weft.cuda.memory import (
     empty_cache,
     ipc_collect,
@@ -22,6 +23,9 @@ from weft.cuda.memory import (
     memory_stats,
     reset_peak_memory_stats,
 )
+from weft.plugins import backend as find
+from weft.plugins import status
+from weft.random import default_generator_of
 
 __all__ = [
     "AcceleratorError",
@@ -64,8 +68,6 @@ def backend() -> Any:
     RuntimeError
         If its package, CuPy, the driver or a GPU is missing; the message says which.
     """
-    from weft.plugins import backend as find
-
     return find("cuda")
 
 
@@ -129,8 +131,6 @@ def init() -> None:
 
 def is_initialized() -> bool:
     """Whether the backend has been loaded."""
-    from weft.plugins import status
-
     return any(each.group == "weft.backends" and each.name == "cuda" and each.state == "loaded" for each in status())
 
 
@@ -142,23 +142,17 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 def manual_seed(seed: int) -> None:
     """Seed the generator of the current device; without one nothing happens."""
     if is_available():
-        from weft.random import default_generator_of
-
         default_generator_of(Device("cuda", current_device())).manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
     """Seed the generators of all CUDA devices."""
-    from weft.random import default_generator_of
-
     for index in range(device_count()):
         default_generator_of(Device("cuda", index)).manual_seed(seed)
 
 
 def generator_of(device: Any) -> Any:
     """The default generator of a device; of the current one if none is named."""
-    from weft.random import default_generator_of
-
     index = index_of(device)
     return default_generator_of(Device("cuda", current_device() if index is None else index))
 
@@ -232,8 +226,6 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("weft.cuda.amp")
     if name == "_initialized":  # reversible networks ask it before they keep the generator's state
         return is_initialized()
-    from weft._tensor.legacy_types import tensor_types
-
     made = tensor_types("cuda", __name__) if name.endswith("Tensor") else {}
     if name not in made:
         raise AttributeError(f"module 'weft.cuda' has no attribute {name!r}")

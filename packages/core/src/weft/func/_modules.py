@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from weft._engine.tensor import TensorBase
+from weft._lazy import load
+from weft.ops.joining import stack
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
@@ -50,8 +52,6 @@ def functional_call(
     >>> weft.func.functional_call(layer, {"weight": weft.ones(1, 1), "bias": weft.ones(1)}, weft.ones(1, 1))
     tensor([[2.]])
     """
-    from weft._lazy import load
-
     if isinstance(module, load("nn").DataParallel):
         raise RuntimeError("functional_call: can't be used with nn.DataParallel; pass its module")
     given = merged(parameter_and_buffer_dicts)
@@ -206,8 +206,6 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     >>> params["weight"].shape
     weft.Size([4, 3, 2])
     """
-    from weft.ops.joining import stack
-
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
     if len({each.training for each in models}) > 1:
@@ -235,8 +233,6 @@ def replace_all_batch_norm_modules_(root: Any) -> Any:
     -------
     The same module. Its batch norms use the statistics of each batch, in evaluation too.
     """
-    from weft._lazy import load
-
     batch_norm = load("nn").normalization._BatchNorm
     for module in root.modules():
         if isinstance(module, batch_norm) and module.track_running_stats:

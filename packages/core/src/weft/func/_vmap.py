@@ -11,6 +11,7 @@ from weft._engine.dispatch import link_view
 from weft._engine.tensor import TensorBase, local
 from weft._interception.transforms import Level, Wrapped, record_of, settled, wrap
 from weft.ops._batching import Batch, rule_for
+from weft.ops.joining import cat
 from weft.utils._pytree import broadcast_prefix, tree_flatten, tree_unflatten
 
 __all__ = ["BatchLevel", "vmap"]
@@ -265,8 +266,6 @@ def mapped_in_chunks(
     chunk_size: int,
 ) -> Any:
     """Some examples at a time, and the results joined."""
-    from weft.ops.joining import cat
-
     flat: list[list[Any]] = []
     for start in range(0, size, chunk_size):
         count = min(chunk_size, size - start)

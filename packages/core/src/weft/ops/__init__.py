@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from weft.ops._lazy_names import METHODS as LATER_METHODS
+
 if TYPE_CHECKING:
     from weft.ops._aten import aten as aten
 
@@ -69,7 +71,6 @@ def functions() -> dict[str, Any]:
     """The functions of core's families that are there at once, by name; of the others the methods know their place."""
     from weft._tensor.base import Tensor
     from weft.ops._declare import public_functions
-    from weft.ops._lazy_names import METHODS as LATER_METHODS
 
     found = public_functions(import_module(f"weft.ops.{family}") for family in FAMILIES)
     for family, names in LATER_METHODS.items():

@@ -32,6 +32,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy
 
 from weft._devices.devices import backend_of, key_of
+from weft._dtypes import float8
 from weft._dtypes.dtypes import (
     BY_NUMPY,
     COMPLEX,
@@ -69,8 +70,10 @@ from weft._interception.torch_function import arm, awakened, call_override, flat
 from weft._plugins.kernel_checks import checked_kernel, note
 from weft._tensor import conjugation
 from weft._tensor.base import Tensor
+from weft._tensor.interop import as_tensor, tensor
 from weft.backend import invalidate_kernels
 from weft.ops._batching import reads_values
+from weft.ops._geometry import broadcast_shapes
 from weft.ops._inplace import view_inplace, write_inplace, write_out
 from weft.ops._node_names import node_name
 
@@ -207,8 +210,6 @@ class Declaration:
 
     def prepare_float8(self, key: DispatchKey, own: bool = True) -> tuple[Any, DispatchKey | None]:
         """As `prepare`, for the 8-bit floats: of ops that move elements the kernel itself, else one in float32."""
-        from weft._dtypes import float8
-
         element: dtype = key.dtype
         if not self.takes_float8:
             float8.refuse_float8(self.short, element)
@@ -499,8 +500,6 @@ class Declaration:
 
 def tensor_of_array(value: Any) -> Any:
     """An operand, as a tensor if it is an array of NumPy's."""
-    from weft._tensor.interop import as_tensor
-
     return as_tensor(value) if isinstance(value, numpy.ndarray) else value
 
 
@@ -657,8 +656,6 @@ def observe(result: Any) -> None:
 
 def explain_broadcast(name: str, tensors: list[Any]) -> None:
     """Raise the error for shapes that cannot be broadcast, if they are the reason."""
-    from weft.ops._geometry import broadcast_shapes
-
     broadcast_shapes(name, [tensor._array.shape for tensor in tensors])
 
 
@@ -914,8 +911,6 @@ def check_reflected(value: Any) -> None:
 def of_numbers(declaration: Declaration, input: Any, other: Any) -> Any:
     """A call whose first operand is no tensor; if neither is, the first number becomes one."""
     if not isinstance(other, TensorBase) and isinstance(input, (int, float, complex)):
-        from weft._tensor.interop import tensor
-
         input = tensor(input)
     return declaration.dispatch((input, other))
 

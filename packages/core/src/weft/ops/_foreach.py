@@ -28,6 +28,7 @@ from weft._interception.profiling import watched
 from weft._interception.torch_function import flatten, offer, overridable
 from weft._tensor.base import Tensor
 from weft.ops._inplace import bump
+from weft.plugins import kernels
 from weft.types import DType, MemoryFormat, Number, Scalar
 
 UNARY = """
@@ -87,8 +88,6 @@ def fused(name: str, columns: Columns, options: dict[str, Any]) -> Any:
 
 
 def find_kernel(key: Any, name: str) -> Callable[..., Any] | None:
-    from weft.plugins import kernels
-
     device = key.device
     return kernels(device.type).get(name) or backend_of(device).kernel(name, key.dtype, None)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy
 
+from weft.backend import NoEquivalentError, scientific
+
 REAL = "bool int float"
 BLOCK = 1 << 14  # elements whose temporaries stay in the first caches
 
@@ -75,8 +77,6 @@ def scipy_function(xp: Any, op: str, name: str) -> Any:
     NoEquivalentError
         If the equivalent lacks the function.
     """
-    from weft.backend import NoEquivalentError, scientific
-
     found = getattr(scientific(xp, "special", op), name, None)
     if found is None:
         raise NoEquivalentError(f"{op}: not on this device, whose scipy.special has no {name}; use .to('cpu')")

@@ -12,7 +12,7 @@ from weft._tensor.layout import is_strided
 from weft.ops import views
 from weft.ops._declare import composite
 from weft.ops._geometry import as_shape, wrap_dim
-from weft.ops.creation import contiguous_copy
+from weft.ops.creation import contiguous_copy, empty
 from weft.types import Device, DType, Layout
 
 
@@ -405,8 +405,6 @@ def empty_permuted(
     """
     if layout is not None:
         is_strided("empty_permuted", layout)
-    from weft.ops.creation import empty
-
     shape = as_shape("empty_permuted", (size,))
     if sorted(physical_layout) != list(range(len(shape))):
         raise RuntimeError(

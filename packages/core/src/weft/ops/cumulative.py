@@ -13,6 +13,7 @@ from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
+from weft.ops.joining import cat, stack
 from weft.ops.pointwise import conj, log_of_sum
 from weft.ops.reductions import summable
 from weft.types import DType
@@ -152,8 +153,6 @@ def cumprod_gradient_about_zeros(grad: Any, input: Any, output: Any, dim: int) -
 
 def cumprod_gradient_with_zeros(grad: Any, input: Any, dim: int) -> Any:
     """For each element the sum over later products of the product without it."""
-    from weft.ops.joining import stack
-
     size = input.shape[dim]
     columns = []
     for place in range(size):
@@ -300,8 +299,6 @@ def diff(
     >>> weft.diff(x, n=2)
     tensor([2, 2])
     """
-    from weft.ops.joining import cat
-
     if not input.ndim:
         raise RuntimeError("diff: diff expects input to be at least one-dimensional")
     if n < 0:

@@ -24,11 +24,11 @@ from weft._interception.torch_function import call_override, overriding
 from weft._interception.transforms import memory_of, stands_for_batch
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor, add_members
-from weft._tensor.interop import tensor
+from weft._tensor.interop import as_tensor, tensor
 from weft._tensor.layout import in_order
 from weft.ops._batching import one_by_one
 from weft.ops._declare import ALL_DTYPES, composite, op
-from weft.ops._geometry import OutOfRange, broadcast_shapes, check_index, require_tensors, wrap_dim
+from weft.ops._geometry import OutOfRange, broadcast_shapes, check_index, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import (
     bump,
     check_out,
@@ -42,7 +42,7 @@ from weft.ops._inplace import (
 )
 from weft.ops.comparison import fill_where, filling
 from weft.ops.creation import arange, element_of, fitting
-from weft.ops.views import expand, reshape
+from weft.ops.views import basic_embed, embed, expand, reshape
 from weft.types import Scalar
 
 INDEX_DTYPES = ("int64", "int32", "int16", "int8", "uint8", "bool")
@@ -123,8 +123,6 @@ def _(xp, input, key):
 
 @basic.gradient("input")
 def _(grad, input_shape, key):
-    from weft.ops.views import embed
-
     return embed.op(grad, input_shape, basic.op, (key,))
 
 
@@ -786,8 +784,6 @@ def written_number(value: Any, element: dtype) -> Any:
 
 
 def as_value(value: Any, like: Any) -> Any:
-    from weft._tensor.interop import as_tensor
-
     if isinstance(value, (int, float, complex, numpy.generic)):
         return like.new_full((), written_number(value, like._key.dtype))
     return as_tensor(value, dtype=like.dtype, device=like.device)
@@ -1260,8 +1256,6 @@ def _(grad, dim, index, src_shape):
     taken = gather(grad, dim, index)
     if taken.shape == src_shape:
         return taken
-    from weft.ops.views import basic_embed
-
     return basic_embed(taken, src_shape)
 
 
@@ -1811,8 +1805,6 @@ def count_nonzero(input: Tensor, dim: int | Sequence[int] | None = None) -> Tens
     >>> weft.count_nonzero(weft.tensor([[0, 5], [6, 7]]), dim=1)
     tensor([1, 2])
     """
-    from weft.ops._geometry import wrap_dims
-
     return count_nonzero.op(input, wrap_dims("count_nonzero", dim if dim != () else None, input.ndim))
 
 

@@ -27,8 +27,8 @@ from weft.ops._geometry import (
     wrap_dim,
     wrap_dims,
 )
-from weft.ops.creation import contiguous_copy
-from weft.ops.views import expand, narrow, reshape
+from weft.ops.creation import arange, contiguous_copy, empty
+from weft.ops.views import diagonal, embed, expand, narrow, reshape
 from weft.types import Scalar
 
 
@@ -468,8 +468,6 @@ def block_diag(*tensors: Tensor) -> Tensor:
                 f"block_diag: Input tensors must have 2 or fewer dimensions. Input {number} has {each.ndim} dimensions"
             )
     if not tensors:
-        from weft.ops.creation import empty
-
         return empty(1, 0)
     blocks = [each if each.ndim == 2 else reshape(each, (1, each.numel())) for each in tensors]
     return diagonal_blocks.op(promoted(blocks))
@@ -581,8 +579,6 @@ def repeat_interleave(
     >>> weft.repeat_interleave(weft.tensor([5, 6]), weft.tensor([1, 2]))
     tensor([5, 6, 6])
     """
-    from weft.ops.creation import arange
-
     if repeats is None:
         input, repeats = arange(input.numel(), dtype=input.dtype, device=input.device), input
     if dim is None:
@@ -924,8 +920,6 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     first, second = wrap_dim("diag_embed", dim1, ndim), wrap_dim("diag_embed", dim2, ndim)
     if first == second:
         raise RuntimeError(f"diag_embed: diagonal dimensions cannot be identical {dim1}, {dim2}")
-    from weft.ops.views import diagonal, embed
-
     rest = iter(input.shape)
     shape = tuple(size if dim in (first, second) else next(rest) for dim in builtins.range(ndim))
     return embed.op(input, shape, diagonal.op, (offset, first, second))

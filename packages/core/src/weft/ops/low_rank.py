@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from weft._tensor.base import Tensor
+from weft._tensor.interop import from_dlpack
 from weft.ops._declare import composite, op
 from weft.ops._lapack import (
     check_dtype,
@@ -345,7 +346,6 @@ def report(
     xp: Any, tracker: Any, E: Any, X: Any, R: Any, error: Any, step: int, niter: int, done: int, number: int
 ) -> None:
     """Show the state of an iteration to the caller's function."""
-    from weft._tensor.interop import from_dlpack
 
     def tensor(array: Any) -> Any:
         return from_dlpack(xp.array(array))

@@ -16,7 +16,7 @@ from weft._tensor.base import Tensor, add_members
 from weft.ops._declare import composite, op, with_error_context
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import view_inplace, write_inplace
-from weft.ops.creation import factor, fitting
+from weft.ops.creation import eye, factor, fitting
 from weft.ops.pointwise import check_factor, conj
 from weft.types import DType, Scalar
 
@@ -713,8 +713,6 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
         return matrix_power(inverse_checked("matrix_power", input).contiguous(), -n)
     if n == 0:
-        from weft.ops.creation import eye
-
         one = eye(input.shape[-1], dtype=input.dtype, device=input.device)
         return input.where(one != one, one)  # nothing of the input but its history
     result: Any = None

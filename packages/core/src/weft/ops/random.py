@@ -25,6 +25,7 @@ from weft._tensor.layout import is_strided
 from weft.ops._declare import composite, number_in, op
 from weft.ops._geometry import as_shape, broadcast_shapes
 from weft.ops._inplace import write_out
+from weft.ops.creation import zeros_like
 from weft.ops.reductions import reduce
 from weft.random import Generator, default_generator_of, generator_for
 from weft.types import Device, DType, Layout, MemoryFormat, Number
@@ -535,8 +536,6 @@ def refilled(input: Any, generator: Any, sampler: str, *args: Any) -> Any:
 
 def no_gradient(grad: Any) -> Any:
     """The gradient of what the result does not depend on, or depends on in steps."""
-    from weft.ops.creation import zeros_like
-
     return zeros_like(grad)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes.dtypes import bool_, element_type, iinfo, int64
+from weft._dtypes.dtypes import bool_, element_type, get_default_dtype, iinfo, int64
 from weft._engine import dimensions
 from weft._engine.arrays import row_sums
 from weft._engine.tensor import TensorBase, state
@@ -19,8 +19,11 @@ from weft._interception.transforms import is_wrapped
 from weft._tensor.base import Tensor, add_members
 from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
+from weft.ops import pointwise
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import integers, require_tensors, wrap_dim, wrap_dims
+from weft.ops.joining import cat
+from weft.ops.pointwise import conj
 from weft.types import DType, Number
 
 REAL = "bool int float"
@@ -479,8 +482,6 @@ def _(xp, input, dim, keepdim):
 
 @prod.gradient("input")
 def _(grad, input, output, dim, keepdim):
-    from weft.ops.pointwise import conj
-
     shape = input._array.shape
     if not shape:
         return grad
@@ -504,8 +505,6 @@ def product_of_others(input: Any, dim: tuple[int, ...]) -> Any:
 
 
 def joined(tensors: list[Any]) -> Any:
-    from weft.ops.joining import cat
-
     return cat(tensors, -1)
 
 
@@ -702,8 +701,6 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
     ) -> Tensor | tuple[Tensor, Tensor]:
         require_tensors(name, input=input)
         if isinstance(dim, TensorBase) or other is not None:
-            from weft.ops import pointwise
-
             return getattr(pointwise, pointwise_name)(input, dim if other is None else other)
         if dim is None:
             if not input._array.size:
@@ -1350,8 +1347,6 @@ def _(xp, input, dim, keepdim):
 
 @log_sum.gradient("input")
 def _(grad, input, output, dim, keepdim):
-    from weft.ops.pointwise import conj
-
     shape = input._array.shape
     weight = (input - spread(output, shape, dim, keepdim)).exp()
     return spread(grad, shape, dim, keepdim) * conj(weight)
@@ -1379,8 +1374,6 @@ def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) ->
     >>> weft.logsumexp(weft.tensor([100.0, 100.0]), 0)
     tensor(100.6931)
     """
-    from weft._dtypes.dtypes import get_default_dtype
-
     if input._key.dtype.category < 2:
         input = input.to(get_default_dtype())
     return log_sum.op(input, reduced("logsumexp", input, dim), keepdim)

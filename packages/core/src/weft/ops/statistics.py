@@ -19,6 +19,7 @@ from weft.ops._declare import composite
 from weft.ops._geometry import elements, wrap_dims
 from weft.ops.creation import from_host, linspace
 from weft.ops.indexing import in_range
+from weft.ops.joining import cat
 from weft.ops.sorting import counts, searchsorted
 from weft.ops.views import complex
 from weft.types import Number
@@ -450,8 +451,6 @@ def gradient(
 
 def slope_along(input: Any, dim: int, step: Any, edge_order: int) -> Any:
     """The derivative along one dimension: weighted neighbours inside, one-sided differences at the ends."""
-    from weft.ops.joining import cat
-
     size = input.shape[dim]
 
     def at(start: int, count: int) -> Any:
@@ -492,8 +491,6 @@ def even_slope(scaled: Any, dim: int, edge_order: int) -> Any:
 
     The sample in the middle is no part of it: 0 times an infinite one would be nan.
     """
-    from weft.ops.joining import cat
-
     size = scaled.shape[dim]
 
     def at(start: int, count: int = 1) -> Any:

@@ -39,7 +39,7 @@ from weft.ops._geometry import (
     wrap_dims,
 )
 from weft.ops._inplace import bump, view_inplace
-from weft.ops.creation import zeros_like
+from weft.ops.creation import from_host, zeros_like
 from weft.storage import address, owner
 from weft.types import DType, MemoryFormat, Scalar
 
@@ -1242,8 +1242,6 @@ def storage_positions(size: Any, stride: Any, offset: int) -> numpy.ndarray:
 
 def positions_tensor(array: numpy.ndarray, like: Any) -> Any:
     """A tensor of positions on the device of another."""
-    from weft.ops.creation import from_host
-
     return from_host(array, like.device)
 
 

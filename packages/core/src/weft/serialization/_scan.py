@@ -8,6 +8,10 @@ import struct
 from pickle import UnpicklingError
 from typing import IO
 
+from weft.serialization._archive import ArchiveReader
+from weft.serialization._budget import Budget
+from weft.serialization._names import Reader
+from weft.serialization._reading import allowed, length_of
 from weft.serialization._safe_globals import full_name
 
 LINES = {*pickle.FLOAT, *pickle.INT, *pickle.LONG, *pickle.STRING, *pickle.UNICODE, *pickle.PERSID}
@@ -51,11 +55,6 @@ def get_unsafe_globals_in_checkpoint(f: str | os.PathLike[str] | IO[bytes]) -> l
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
             return get_unsafe_globals_in_checkpoint(file)
-    from weft.serialization._archive import ArchiveReader
-    from weft.serialization._budget import Budget
-    from weft.serialization._names import Reader
-    from weft.serialization._reading import allowed, length_of
-
     budget = Budget(length_of(f), "the file")
     data = ArchiveReader(f, "the file", budget).read("data.pkl").tobytes()
     known = allowed(Reader(budget)).values
