@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import operator
-import sys
-import warnings
 from collections.abc import Iterable
 from functools import wraps
 from typing import Any
@@ -25,7 +23,6 @@ __all__ = [
     "require_flags",
     "require_numbers",
     "sizes",
-    "warn",
     "whole_number",
 ]
 
@@ -44,14 +41,6 @@ def explaining(namespace: Any, names: Iterable[str]) -> None:
             quick = getattr(function, "quick", None)
             setattr(namespace, name, wraps(function)(with_error_context(function, quick)))
             getattr(namespace, name).__module__ = namespace.__name__  # where pickle finds it
-
-
-def warn(message: str) -> None:
-    """Warn at the line outside of the library from which it was called."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "weft":
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
 
 
 def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:

@@ -9,10 +9,10 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft.library import fast_paths
-from weft.library.checks import wrap_dim
+from weft.library.checks import warn_caller, wrap_dim
 from weft.library.declare import composite, in_half_precision, op
 from weft.library.layouts import in_blocks, in_order
-from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers, warn
+from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers
 from weft.ops.activation import relu as core_relu
 from weft.ops.activation import threshold_backward
 from weft.ops.comparison import keep_where
@@ -191,7 +191,7 @@ def chosen_dim(name: str, input: Tensor, dim: int | None) -> int:
     """The dimension, or what it was before it had to be given."""
     if dim is not None:
         return dim
-    warn(
+    warn_caller(
         f"{name}: Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
         "argument."
     )

@@ -7,9 +7,10 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft.library.checks import warn_caller
 from weft.library.declare import in_half_precision, op
 from weft.library.state import local
-from weft.nn.functional._common import require_flags, warn
+from weft.nn.functional._common import require_flags
 from weft.nn.functional.dropout import dropout, noise
 from weft.nn.functional.linear import linear
 from weft.nn.functional.padding import pad
@@ -514,7 +515,7 @@ def additive(name: str, argument: str, mask: Tensor | None, like: Tensor) -> Ten
 def same_mask_dtypes(name: str, mask: Tensor, other_name: str, other: Tensor) -> None:
     """Warn where one of two masks is of truth values and the other of numbers, as PyTorch does."""
     if mask.dtype is not other.dtype:
-        warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
+        warn_caller(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
 
 
 def check_mask(name: str, mask: Tensor, length: int, source: int, heads: int) -> Tensor:

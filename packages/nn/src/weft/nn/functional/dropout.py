@@ -10,10 +10,11 @@ import numpy as np
 
 import weft
 from weft import Tensor
+from weft.library.checks import warn_caller
 from weft.library.declare import composite, op
 from weft.library.fast_paths import run_for_first
 from weft.library.state import local
-from weft.nn.functional._common import inplace_or_not, require_flags, warn
+from weft.nn.functional._common import inplace_or_not, require_flags
 from weft.random import default_generator_of, generator_for
 
 __all__ = [
@@ -216,12 +217,12 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     True
     """
     if input.ndim not in (3, 4):
-        warn(
+        warn_caller(
             f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error "
             "in a future release. Use dropout for elements, dropout1d or dropout3d for other channels."
         )
     if input.ndim == 3:
-        warn(
+        warn_caller(
             "dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1-D dropout behavior is "
             "desired "
             "- input is interpreted as shape (N, C, L). Use dropout1d for that, or add a dimension."
@@ -258,7 +259,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     True
     """
     if input.ndim not in (4, 5):
-        warn(
+        warn_caller(
             f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error "
             "in a future release. Use dropout for elements, dropout1d or dropout2d for other channels."
         )

@@ -11,7 +11,7 @@ import numpy
 
 import weft
 from weft import Tensor
-from weft.library.checks import OutOfRange, broadcast_shapes
+from weft.library.checks import OutOfRange, broadcast_shapes, warn_caller
 from weft.library.declare import composite, in_full_precision, op, reads_values
 from weft.library.fast_paths import run_for_first
 from weft.library.layouts import memory_of
@@ -24,7 +24,6 @@ from weft.nn.functional._common import (
     reduce_loss,
     require_flags,
     require_numbers,
-    warn,
     whole_number,
 )
 from weft.nn.functional.activation import logsigmoid
@@ -41,18 +40,18 @@ def legacy_reduction(reduction: str, size_average: bool | None, reduce: bool | N
     """The reduction that the arguments before it meant."""
     if size_average is None and reduce is None:
         if reduction == "elementwise_mean":
-            warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+            warn_caller("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
             return "mean"
         return reduction
     meant = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warn(f"size_average and reduce args will be deprecated, please use reduction={meant!r} instead.")
+    warn_caller(f"size_average and reduce args will be deprecated, please use reduction={meant!r} instead.")
     return meant
 
 
 def same_sizes(name: str, input: Tensor, target: Tensor) -> None:
     """Warn where broadcasting hides a mistake."""
     if target.shape != input.shape:
-        warn(
+        warn_caller(
             f"{name}: Using a target size {tuple(target.shape)} that is different to the input size "
             f"{tuple(input.shape)}. This will likely lead to incorrect results due to broadcasting. Please ensure they "
             "have the same size."
@@ -1227,7 +1226,7 @@ def kl_div(
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     if reduction == "mean":
-        warn(
+        warn_caller(
             "kl_div: reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
             "divides only by the batch size, and aligns with the KL div math definition."
         )
@@ -1919,7 +1918,7 @@ def takes_options(dims: int, target: Tensor, label_smoothing: float) -> bool:
     """Whether `linear_cross_entropy` heeds its options; it warns where it does not."""
     if dims == 1 and target.dtype is weft.int64 and label_smoothing == 0:
         return True
-    warn(
+    warn_caller(
         "linear_cross_entropy: options are ignored: they need linear_weight of 2 dimensions, a target of int64 and no "
         f"label smoothing; got {dims + 1} dimensions, {target.dtype} and {label_smoothing}"
     )

@@ -11,8 +11,8 @@ import numpy
 
 import weft
 from weft import Tensor
-from weft.library.checks import elements, number_in
-from weft.nn.functional._common import in_layout_of, sizes, warn
+from weft.library.checks import elements, number_in, warn_caller
+from weft.nn.functional._common import in_layout_of, sizes
 from weft.nn.functional.pooling import average_adaptively, prepared
 from weft.nn.functional.resampling import Taps, resample
 
@@ -337,7 +337,7 @@ def upsample(
     ...     weft.nn.functional.upsample(weft.tensor([[[1.0, 3.0]]]), scale_factor=2)
     tensor([[[1., 1., 3., 3.]]])
     """
-    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
+    warn_caller("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
@@ -359,7 +359,7 @@ def upsample_nearest(
     ...     weft.nn.functional.upsample_nearest(weft.tensor([[[1.0, 3.0]]]), scale_factor=2)
     tensor([[[1., 1., 3., 3.]]])
     """
-    warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
+    warn_caller("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
@@ -381,5 +381,5 @@ def upsample_bilinear(
     ...     weft.nn.functional.upsample_bilinear(weft.tensor([[[[1.0, 3.0]]]]), size=(1, 3))
     tensor([[[[1., 2., 3.]]]])
     """
-    warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
+    warn_caller("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)

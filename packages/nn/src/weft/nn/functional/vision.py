@@ -8,9 +8,9 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.library.checks import addressable
+from weft.library.checks import addressable, warn_caller
 from weft.library.declare import in_full_precision, op
-from weft.nn.functional._common import in_layout_of, require_flags, sizes, warn
+from weft.nn.functional._common import in_layout_of, require_flags, sizes
 from weft.nn.functional.grids import sample
 from weft.nn.functional.pooling import taps
 
@@ -406,7 +406,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         warn_align("affine_grid")
     spatial = size[2:]
     if align_corners and min(spatial) == 1:
-        warn(
+        warn_caller(
             "affine_grid: with align_corners=True the only pixel of a dimension of size 1 is at 0, the centre of the "
             "input (before version 1.3 of PyTorch it was at -1). See the documentation of affine_grid for details."
         )
@@ -436,7 +436,7 @@ def places(theta: Tensor, size: int, align_corners: bool) -> Tensor:
 
 def warn_align(name: str) -> None:
     """Say that ``align_corners`` was left open."""
-    warn(
+    warn_caller(
         f"{name}: Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
         "specify "
         "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
