@@ -1,5 +1,6 @@
 """What every docstring's example may take for granted: ``weft``, ``np``, and the same random numbers each time."""
 
+import builtins
 import os
 from importlib.util import find_spec
 from typing import Any
@@ -33,6 +34,10 @@ def examples(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) 
         import weft
 
         doctest_namespace.update(weft=weft, np=numpy)
+        if request.node.dtest.globs.get("__name__") == "weft":  # where some of Python's names are weft's
+            request.node.dtest.globs.update(
+                {name: value for name, value in vars(builtins).items() if name in vars(weft)}
+            )
         weft.manual_seed(0)
 
 

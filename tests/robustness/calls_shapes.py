@@ -119,7 +119,7 @@ ROWS = [
     bad("view as a dtype of a 0-d tensor", lambda w: w.tensor(1.0).view(w.int8), RuntimeError, "view"),
     bad("view as a larger dtype of strided memory", lambda w: w.ones(4, 4)[:, ::2].view(w.float64), RuntimeError,
         "view"),
-    bad("view as a dtype that is none", of("view", int), TypeError, "view"),
+    bad("view as a dtype that is none", of("view", object), TypeError, "view"),
     bad("expand to -2", of("expand", -2, 3), RuntimeError, "expand", "-2"),
     bad("expand of a new dimension to -1", of("expand", -1, 2, 3), RuntimeError, "expand", "-1"),
     bad("expand to 2**63", lambda w: w.ones(1).expand(2**63), RuntimeError, "expand", "overflow|large"),

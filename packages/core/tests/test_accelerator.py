@@ -32,7 +32,7 @@ class Toy(ArrayNamespaceBackend):
 
 
 def install(monkeypatch, backend):
-    monkeypatch.setattr(weft.plugins, "backends", lambda: ["absent", "cpu", "toy"])
+    monkeypatch.setattr(weft.accelerator, "backends", lambda: ["absent", "cpu", "toy"])
     monkeypatch.setitem(weft.plugins._registry._backends, "toy", backend)
     return backend
 
