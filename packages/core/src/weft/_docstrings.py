@@ -33,7 +33,9 @@ NEW_OPTIONS = LIKE_OPTIONS.partition("\nmemory_format")[0].replace("that of ``in
 
 
 def documented(**pieces: str) -> Callable[[T], T]:
-    """Fill in the docstring of a function: each ``{name}`` in it becomes the piece of that name.
+    """Fill in the docstring of a class or function: each ``{name}`` in it becomes the piece of that name.
+
+    Pieces are filled in one after the other, so that one may name those after it.
 
     Examples
     --------

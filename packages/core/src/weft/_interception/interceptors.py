@@ -115,10 +115,8 @@ class Method(Operation):
     """A method of the tensor that is the first of the named arguments."""
 
     def __call__(self, /, **args: Any) -> Any:
-        tensor, *_ = args.values()
-        name = next(iter(args))
-        others = {key: value for key, value in args.items() if key != name}
-        return getattr(tensor, self.name.partition("::")[2])(**others)
+        (_, tensor), *others = args.items()
+        return getattr(tensor, self.name.partition("::")[2])(**dict(others))
 
 
 def method_operation(name: str) -> Operation:

@@ -2,9 +2,9 @@
 
 What wants to be seen in profiles asks `recorder`, which costs an attribute when there is none::
 
-    if _profiling.recorder is None:
+    if profiling.recorder is None:
         return step()
-    with _profiling.recorder.span("Optimizer.step#SGD.step"):
+    with profiling.recorder.span("Optimizer.step#SGD.step"):
         return step()
 """
 

@@ -1,7 +1,7 @@
 """``__torch_function__``: tensor subclasses, and modes, that see each call of a public function before it runs.
 
-Nobody pays for it who does not use it. Subclasses that override it have kinds of their own, off the engine's fast
-path, and while a mode is active no kind is on it: so operators come to `Declaration.dispatch`, which asks here.
+Nobody pays for it who does not use it. Subclasses that override it have keys of their own, off the engine's fast
+path, and while a mode is active no key is on it: so operators come to `Declaration.dispatch`, which asks here.
 Functions and methods ask here from when the first such class is defined, the first mode is entered, or a call fails on
 an object of another class that overrides it (`arm`).
 """

@@ -3,9 +3,10 @@
 `op`, `pointwise` and `composite` declare one. The others are for what a declaration does not say by an option:
 `reads_values` and `one_by_one` for vmap, `in_full_precision`, `in_half_precision` and `autocast_args` for autocast,
 `write_out`, `write_inplace` and `bump_version` for results that are written into a tensor, `with_error_context` for
-functions that are no ops.
+functions that are no ops, and `documented` for docstrings that say the same.
 """
 
+from weft._docstrings import documented
 from weft._interception.autocast import cast as autocast_args
 from weft._interception.autocast import in_full_precision, in_half_precision
 from weft.ops._batching import one_by_one, reads_values
@@ -18,6 +19,7 @@ __all__ = [
     "autocast_args",
     "bump_version",
     "composite",
+    "documented",
     "in_full_precision",
     "in_half_precision",
     "one_by_one",
