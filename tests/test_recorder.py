@@ -340,6 +340,15 @@ def test_interceptors_inside_of_each_other_see_what_is_left_to_them():
     assert not other.names
 
 
+def test_an_interceptor_that_is_entered_twice_stays_until_it_is_left_twice():
+    names = Names()
+    with names:
+        with names:
+            weft.ones(2)
+        weft.zeros(2)
+    assert names.names == ["ones", "ones", "zeros"]
+
+
 def test_other_threads_are_not_watched():
     def program():
         found.append((weft.ones(2) + 1).tolist())

@@ -57,7 +57,9 @@ class Interceptor:
 
     def __exit__(self, *raised: object) -> None:
         intercept(-1)
-        local.interceptors = tuple(each for each in local.interceptors if each is not self)
+        stack = list(local.interceptors)
+        del stack[max(place for place, each in enumerate(stack) if each is self)]  # it may have been entered twice
+        local.interceptors = tuple(stack)
 
 
 class Operation:
