@@ -1,12 +1,15 @@
 """Every op of the registry: its gradient and its second gradient agree with differences."""
 
+import itertools
+
 import pytest
 
 import weft
 from weft.autograd import grad, gradcheck, gradgradcheck
+from weft.library import pointwise
 from weft.ops._declare import registry
-from weft.testing import call, samples
-from weft.testing._samples import function_of, sample_inputs, sample_names
+from weft.testing import backend_suite, call, checks, samples
+from weft.testing._samples import function_of, naming_sample, sample_inputs, sample_names
 
 # Ops whose gradients no sample reaches, and where they are tested instead.
 ELSEWHERE = {
@@ -83,7 +86,7 @@ def replaced(value, leaves):
 
 
 def cases(name, dtype):
-    """Leaves, and a function of them, for each sample that can be differentiated."""
+    """Each sample that can be differentiated: leaves, a function of them, whether it is large, and its arguments."""
     function = function_of(name)
     for args, kwargs in sample_inputs(name, dtype):
         leaves = [each.detach().clone().contiguous().requires_grad_() for each in differentiable(args)]
@@ -97,7 +100,8 @@ def cases(name, dtype):
             continue  # not for this dtype: what the sample's own suite tests
         outputs = [each for each in outputs if each.requires_grad]
         if outputs and all(each.numel() and bool(weft.isfinite(each).all()) for each in outputs):
-            yield leaves, run, sum(each.numel() for each in leaves) * sum(each.numel() for each in outputs) > 30
+            large = sum(each.numel() for each in leaves) * sum(each.numel() for each in outputs) > 30
+            yield leaves, run, large, (args, kwargs)
 
 
 def refuses(name):
@@ -107,19 +111,20 @@ def refuses(name):
 @pytest.mark.parametrize("name", CORE)
 def test_gradients_agree_with_differences_twice(name):
     for dtype in (weft.float64, weft.complex128):
-        for leaves, run, large in cases(name, dtype):
-            if refuses(name):
-                with pytest.raises(NotImplementedError, match="derivative"):
-                    gradcheck(run, leaves)
-                continue
-            assert gradcheck(run, leaves, fast_mode=large)
-            assert gradgradcheck(run, leaves, fast_mode=large)
+        for leaves, run, large, sample in cases(name, dtype):
+            with naming_sample(name, dtype, *sample):
+                if refuses(name):
+                    with pytest.raises(NotImplementedError, match="derivative"):
+                        gradcheck(run, leaves)
+                    continue
+                assert gradcheck(run, leaves, fast_mode=large)
+                assert gradgradcheck(run, leaves, fast_mode=large)
 
 
 def test_samples_reach_every_gradient_of_core():
     for name in CORE:
         for dtype in (weft.float64, weft.complex128):
-            for leaves, run, _ in cases(name, dtype):
+            for leaves, run, *_ in cases(name, dtype):
                 outputs = [each for each in tensors(run(*leaves)) if each.requires_grad]
                 if not refuses(name):  # recorded, for the ops that are used by gradients alone
                     grad(outputs, leaves, outputs, create_graph=True, allow_unused=True)
@@ -174,6 +179,30 @@ def test_the_check_finds_a_wrong_gradient(check, fast):
     with pytest.raises(weft.autograd.GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
         check(Wrong.apply, x, fast_mode=fast)
     assert not check(Wrong.apply, x, fast_mode=fast, raise_exception=False)
+
+
+def test_a_wrong_gradient_is_told_with_its_op_dtype_and_sample(monkeypatch):
+    @pointwise(namespace="wrong", dtypes="float")
+    def total(xp, input, other):
+        return input + other
+
+    @total.gradient("input other")
+    def _(grad):
+        return grad * 2, grad
+
+    try:
+        with pytest.raises(weft.autograd.GradcheckError) as error:
+            test_gradients_agree_with_differences_twice("wrong::total")
+        function, sample = error.value.__notes__
+        assert function.endswith("called with (float64[3, 4], float64[3, 4])")
+        assert sample == "wrong::total, float64: total(float64[3, 4], float64[3, 4])"
+        check = next(each for each in checks("cpu") if each.name == "gradient_agrees[wrong::total]")
+        monkeypatch.setattr(backend_suite, "gradients", lambda function, args, kwargs: [next(numbers)])
+        numbers = itertools.count()
+        with pytest.raises(AssertionError, match=r"wrong::total, float32: total\(float32\[3, 4\], float32\[3, 4\]\)"):
+            check()
+    finally:
+        del registry["wrong::total"]
 
 
 def test_the_check_finds_a_gradient_that_is_missing():

@@ -118,11 +118,22 @@ def gradcheck(
         check_scales(args, watched, outputs)
         if check_undefined_grad:
             check_undefined(func, args, watched)
-    except GradcheckError:
-        if raise_exception:
-            raise
-        return False
+    except GradcheckError as error:
+        if not raise_exception:
+            return False
+        error.add_note(f"The function is {getattr(func, '__qualname__', func)}, called with {described(args)}")
+        raise
     return True
+
+
+def described(value: Any) -> str:
+    """An argument, or a list of them, as errors show it: tensors by dtype and shape, ``float64[3, 4]``."""
+    if isinstance(value, TensorBase):
+        return f"{value._key.dtype.name}{list(value._array.shape)}"
+    if isinstance(value, (tuple, list)):
+        inner = ", ".join(map(described, value))
+        return f"({inner})" if isinstance(value, tuple) else f"[{inner}]"
+    return repr(value)
 
 
 def check_inputs(args: tuple[Any, ...], eps: float) -> None:

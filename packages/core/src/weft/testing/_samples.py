@@ -13,15 +13,17 @@ A pointwise op needs none: its samples follow from the number of its arguments. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import weft
+from weft.autograd.gradcheck import described
 from weft.ops import all_functions
 from weft.ops._declare import registry
 from weft.testing._creation import make_tensor
 
 all_functions()  # so that the registry has all of core's ops, also those that nobody has asked for yet
-__all__ = ["Make", "call", "function_of", "sample_inputs", "sample_names", "samples"]
+__all__ = ["Make", "call", "function_of", "naming_sample", "sample_inputs", "sample_names", "samples"]
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 Generator = Callable[["Make"], Iterable[Call]]
@@ -115,6 +117,26 @@ def sample_inputs(name: str, dtype: Any) -> Iterator[Call]:
     """
     weft.manual_seed(0)
     yield from _generators[name](Make(dtype)) if name in _generators else _pointwise(name, Make(dtype))
+
+
+@contextmanager
+def naming_sample(name: str, dtype: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[None]:
+    """Add the function, the dtype and the sample to an exception of the block.
+
+    Examples
+    --------
+    >>> with naming_sample("core::exp", weft.float64, (weft.ones(2, 3),), {}):
+    ...     raise AssertionError("its gradient is wrong")
+    Traceback (most recent call last):
+    AssertionError: its gradient is wrong
+    core::exp, float64: exp(float32[2, 3])
+    """
+    try:
+        yield
+    except Exception as error:
+        given = [*map(described, args), *[f"{key}={described(value)}" for key, value in kwargs.items()]]
+        error.add_note(f"{name}, {dtype.name}: {function_of(name).__name__}({', '.join(given)})")
+        raise
 
 
 def _pointwise(name: str, make: Make) -> Iterator[Call]:

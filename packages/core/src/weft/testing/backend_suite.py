@@ -25,7 +25,7 @@ from weft.backend import NoEquivalentError
 from weft.plugins import backend
 from weft.testing import _core_samples as _core_samples
 from weft.testing._comparison import assert_close
-from weft.testing._samples import function_of, sample_inputs, sample_names
+from weft.testing._samples import function_of, naming_sample, sample_inputs, sample_names
 
 DTYPES = (
     "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
@@ -371,41 +371,55 @@ def descend(x: Any, y: Any, weight: Any, bias: Any) -> float:
 
 def op_agrees(device: str, name: str, dtypes: list[Any]) -> None:
     """An op gives the CPU's values, dtypes and shapes on all its samples, and refuses what the CPU refuses."""
-    function = function_of(name)
     for dtype in dtypes:
         for args, kwargs in sample_inputs(name, dtype):
-            try:
-                here = function(*args, **kwargs)
-            except ImportError:
-                return  # no SciPy to compare with
-            except Exception as error:
-                raises(type(error), lambda: function(*moved(args, device), **moved(kwargs, device)))  # noqa: B023
-                break  # no kernel for this dtype
-            try:
-                there = function(*moved(args, device), **moved(kwargs, device))
-            except NoEquivalentError:
-                return  # it needs more than an array library
-            same(there, here, device)
+            with naming_sample(name, dtype, args, kwargs):
+                if not result_agrees(device, function_of(name), args, kwargs):
+                    break
+
+
+def result_agrees(device: str, function: Any, args: Any, kwargs: Any) -> bool:
+    """Whether other samples are worth trying, after one that gives what it gives on the CPU."""
+    try:
+        here = function(*args, **kwargs)
+    except ImportError:
+        return False  # no SciPy to compare with
+    except Exception as error:
+        raises(type(error), lambda: function(*moved(args, device), **moved(kwargs, device)))
+        return False  # no kernel for this dtype
+    try:
+        there = function(*moved(args, device), **moved(kwargs, device))
+    except NoEquivalentError:
+        return False  # it needs more than an array library
+    same(there, here, device)
+    return True
 
 
 def gradient_agrees(device: str, name: str, dtype: Any) -> None:
     """The gradients of an op are the CPU's on all its samples."""
-    function = function_of(name)
     for args, kwargs in sample_inputs(name, dtype):
-        try:
-            function(*args, **kwargs)
-        except Exception:
-            return  # not for this dtype, as `op_agrees` has seen
-        try:
-            here = gradients(function, *moved((args, kwargs), "cpu", requires_grad=True))
-        except NotImplementedError as error:  # it says that it has none
-            raises(type(error), lambda: gradients(function, *moved((args, kwargs), device, requires_grad=True)))  # noqa: B023
-            continue
-        try:
-            there = gradients(function, *moved((args, kwargs), device, requires_grad=True))
-        except NoEquivalentError:
-            return  # as `op_agrees` has seen
-        same(there, here, device)
+        with naming_sample(name, dtype, args, kwargs):
+            if not sample_gradient_agrees(device, function_of(name), args, kwargs):
+                break
+
+
+def sample_gradient_agrees(device: str, function: Any, args: Any, kwargs: Any) -> bool:
+    """Whether other samples are worth trying, after one whose gradients are those of the CPU."""
+    try:
+        function(*args, **kwargs)
+    except Exception:
+        return False  # not for this dtype, as `op_agrees` has seen
+    try:
+        here = gradients(function, *moved((args, kwargs), "cpu", requires_grad=True))
+    except NotImplementedError as error:  # it says that it has none
+        raises(type(error), lambda: gradients(function, *moved((args, kwargs), device, requires_grad=True)))
+        return True
+    try:
+        there = gradients(function, *moved((args, kwargs), device, requires_grad=True))
+    except NoEquivalentError:
+        return False  # as `op_agrees` has seen
+    same(there, here, device)
+    return True
 
 
 def gradients(function: Any, args: Any, kwargs: Any) -> list[Any]:
