@@ -24,17 +24,19 @@ FIRST_PARTY = {
 # Names that are imported when first asked for, by the module that has them: PyTorch's top level has functions of neural
 # networks, and names that few programs use.
 LAZY = {
+    "weft.nn.functional": """
+adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d
+conv_transpose2d conv_transpose3d hardshrink max_pool1d max_pool1d_with_indices max_pool2d max_pool3d
+native_channel_shuffle pixel_shuffle pixel_unshuffle prelu rms_norm selu_
+""",
     "weft.nn.toplevel": """
-_native_batch_norm_legit
-adaptive_avg_pool1d adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ avg_pool1d batch_norm
-batch_norm_update_stats bilinear binary_cross_entropy_with_logits celu celu_ channel_shuffle conv1d conv2d conv3d
-conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution cosine_embedding_loss ctc_loss dropout
+_native_batch_norm_legit adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ batch_norm
+batch_norm_update_stats binary_cross_entropy_with_logits celu convolution cosine_embedding_loss ctc_loss dropout
 dropout_ embedding embedding_bag embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout
-feature_dropout_ grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell hardshrink
-hinge_embedding_loss instance_norm kl_div layer_norm lstm lstm_cell margin_ranking_loss max_pool1d
-max_pool1d_with_indices max_pool2d max_pool3d native_batch_norm native_channel_shuffle native_dropout
-native_group_norm native_layer_norm pixel_shuffle pixel_unshuffle poisson_nll_loss prelu rms_norm rnn_relu
-rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ selu selu_ threshold threshold_ triplet_margin_loss
+feature_dropout_ grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell hinge_embedding_loss
+instance_norm kl_div layer_norm lstm lstm_cell margin_ranking_loss native_batch_norm native_dropout native_group_norm
+native_layer_norm poisson_nll_loss rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ selu threshold
+threshold_ triplet_margin_loss
 """,
     "weft.nn.functional.quantized": "_int_conv1d _int_conv2d _int_conv3d",
     "weft._tensor.legacy_types": """

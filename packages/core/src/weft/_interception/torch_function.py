@@ -70,7 +70,8 @@ def computations() -> frozenset[str]:
     from weft._lazy import LAZY
     from weft.ops import all_functions
 
-    return frozenset([*all_functions(), *LAZY["weft.nn.toplevel"].split(), "tensor", "as_tensor", "from_numpy"]) - OWN
+    of_networks = f"{LAZY['weft.nn.functional']} {LAZY['weft.nn.toplevel']}".split()
+    return frozenset([*all_functions(), *of_networks, "tensor", "as_tensor", "from_numpy"]) - OWN
 
 
 def found_later(namespace: Any, name: str, function: Any) -> Any:

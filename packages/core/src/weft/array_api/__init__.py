@@ -14,8 +14,6 @@ tensor([[2., 3.]])
 weft.int64
 """
 
-# ruff: noqa: F403 (each chapter lists its names)
-
 from weft.array_api import fft as fft
 from weft.array_api import linalg as linalg
 from weft.array_api.constants import *

@@ -15,7 +15,7 @@ tensor([5., 0.])
 """
 
 import multiprocessing
-from multiprocessing import *  # noqa: F403  # the same names, as the docstring says
+from multiprocessing import *  # the same names, as the docstring says
 
 from weft._tensor.shared_memory import get_sharing_strategy, set_sharing_strategy
 from weft._tensor.shared_memory import strategies as _strategies

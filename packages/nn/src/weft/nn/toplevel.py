@@ -1,8 +1,8 @@
 """Functions of neural networks at the top level of weft: PyTorch's ``torch.conv2d``, ``torch.lstm`` and their like.
 
-`weft` finds them here when they are first asked for (the table is `weft._lazy.LAZY`). Many are those of
-`weft.nn.functional`; the others take their arguments in another order, have numbers in place of words
-(``reduction=1``), or give results that the modules hide.
+`weft` finds them here when they are first asked for (the table is `weft._lazy.LAZY`). Many others are those of
+`weft.nn.functional`; these take their arguments in another order, have numbers in place of words (``reduction=1``), or
+give results that the modules hide.
 """
 
 from __future__ import annotations
@@ -17,34 +17,6 @@ from weft import Tensor
 from weft._lazy import LAZY
 from weft.library.declare import composite
 from weft.nn import functional as F
-from weft.nn.functional import (
-    adaptive_avg_pool1d,
-    avg_pool1d,
-    bilinear,
-    celu_,
-    channel_shuffle,
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_tbc,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-    hardshrink,
-    max_pool1d,
-    max_pool1d_with_indices,
-    max_pool2d,
-    max_pool3d,
-    native_channel_shuffle,
-    pixel_shuffle,
-    pixel_unshuffle,
-    prelu,
-    rms_norm,
-    selu_,
-)
-from weft.nn.functional import (
-    adaptive_max_pool1d_with_indices as adaptive_max_pool1d,
-)
 from weft.nn.functional._common import explaining, in_single, inplace_or_not
 from weft.nn.functional.activation import threshold_and_value, threshold_op
 from weft.nn.functional.dropout import alpha_masked, channel_shape, masked
@@ -61,80 +33,9 @@ from weft.nn.functional.normalization import (
 from weft.nn.functional.sparse import shrink_rows
 from weft.nn.rnn import recurrent, single_step
 
-__all__ = [
-    "_native_batch_norm_legit",
-    "adaptive_avg_pool1d",
-    "adaptive_max_pool1d",
-    "affine_grid_generator",
-    "alpha_dropout",
-    "alpha_dropout_",
-    "avg_pool1d",
-    "batch_norm",
-    "batch_norm_update_stats",
-    "bilinear",
-    "binary_cross_entropy_with_logits",
-    "celu",
-    "celu_",
-    "channel_shuffle",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_tbc",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "convolution",
-    "cosine_embedding_loss",
-    "ctc_loss",
-    "dropout",
-    "dropout_",
-    "embedding",
-    "embedding_bag",
-    "embedding_renorm_",
-    "feature_alpha_dropout",
-    "feature_alpha_dropout_",
-    "feature_dropout",
-    "feature_dropout_",
-    "grid_sampler",
-    "grid_sampler_2d",
-    "grid_sampler_3d",
-    "group_norm",
-    "gru",
-    "gru_cell",
-    "hardshrink",
-    "hinge_embedding_loss",
-    "instance_norm",
-    "kl_div",
-    "layer_norm",
-    "lstm",
-    "lstm_cell",
-    "margin_ranking_loss",
-    "max_pool1d",
-    "max_pool1d_with_indices",
-    "max_pool2d",
-    "max_pool3d",
-    "native_batch_norm",
-    "native_channel_shuffle",
-    "native_dropout",
-    "native_group_norm",
-    "native_layer_norm",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "poisson_nll_loss",
-    "prelu",
-    "rms_norm",
-    "rnn_relu",
-    "rnn_relu_cell",
-    "rnn_tanh",
-    "rnn_tanh_cell",
-    "rrelu",
-    "rrelu_",
-    "selu",
-    "selu_",
-    "threshold",
-    "threshold_",
-    "triplet_margin_loss",
-]
+__all__ = LAZY[__name__].split()
+
+adaptive_max_pool1d = F.adaptive_max_pool1d_with_indices
 
 # Activation
 
@@ -1158,9 +1059,9 @@ def convolution(
     if not 1 <= count <= 3:
         raise RuntimeError(f"convolution: expected a weight of 3, 4 or 5 dimensions, got {list(weight.shape)}")
     if transposed:
-        function = (conv_transpose1d, conv_transpose2d, conv_transpose3d)[count - 1]
+        function = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[count - 1]
         return function(input, weight, bias, stride, padding, output_padding, groups, dilation)
-    return (conv1d, conv2d, conv3d)[count - 1](input, weight, bias, stride, padding, dilation, groups)
+    return (F.conv1d, F.conv2d, F.conv3d)[count - 1](input, weight, bias, stride, padding, dilation, groups)
 
 
 # Recurrent networks
@@ -1307,5 +1208,4 @@ def rnn_tanh_cell(
     return single_step("rnn_tanh_cell", "RNN_TANH", input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-OWN = [name for name in LAZY[__name__].split() if globals()[name].__module__ == __name__]
-explaining(sys.modules[__name__], OWN)
+explaining(sys.modules[__name__], [name for name in __all__ if name != "adaptive_max_pool1d"])
