@@ -129,8 +129,9 @@ def test_a_recorded_step_gives_the_same_bits_on_new_data_and_parameters(recorder
     with record:
         loss = first.step(*first.data)
     given = {record.number(ours): others for ours, others in zip(first.tensors(), second.tensors(), strict=True)}
+    calls = json.loads(json.dumps(record.calls))
     weft.manual_seed(7)
-    found = recorder.replay(record.calls, {number: record.tensors[number] for number in record.inputs} | given)
+    found = recorder.replay(calls, {number: record.tensors[number] for number in record.inputs} | given)
     weft.manual_seed(7)
     assert weft.equal(found[record.number(loss)], expected.step(*expected.data))
     assert equal(second.tensors(), expected.tensors())
@@ -347,6 +348,24 @@ def test_an_interceptor_that_is_entered_twice_stays_until_it_is_left_twice():
             weft.ones(2)
         weft.zeros(2)
     assert names.names == ["ones", "ones", "zeros"]
+
+
+def test_a_default_generator_is_no_argument():
+    class Generators(weft.library.Interceptor):
+        def before(self, op, args):
+            found.append((op.name, args.get("generator")))
+
+    found, own = [], weft.Generator()
+    x = weft.full((3,), 0.5)
+    with Generators():
+        F.dropout(x)
+        weft.bernoulli(x)
+        weft.bernoulli(x, generator=own)
+    assert found == [("nn::dropout", None), ("core::bernoulli", None), ("core::bernoulli", own)]
+    weft.manual_seed(3)
+    expected = weft.bernoulli(x)
+    weft.manual_seed(3)
+    assert weft.equal(weft.library.get_op("core::bernoulli")(input=x, p=None, generator=None), expected)
 
 
 def test_other_threads_are_not_watched():

@@ -25,7 +25,8 @@ class Interceptor:
     Override any of the three methods. While one runs, only the interceptors that were entered before see ops, so that
     a method may compute with tensors. ``op`` has a ``name``, as ``"core::mul"``, and can be called with named
     arguments; `get_op` finds it by its name. ``args`` maps names to tensors, lists of tensors, numbers, strings,
-    dtypes, slices and tuples of them. It is the caller's own: read it only.
+    dtypes, slices and tuples of them, and to the `Generator` that a call was given: None is the device's default one.
+    It is the caller's own: read it only.
 
     Examples
     --------

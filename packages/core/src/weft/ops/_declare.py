@@ -76,6 +76,7 @@ from weft.ops._batching import reads_values
 from weft.ops._geometry import broadcast_shapes
 from weft.ops._inplace import view_inplace, write_inplace, write_out
 from weft.ops._node_names import node_name
+from weft.random import default_generator_of
 
 __all__ = ["Declaration", "composite", "op", "pointwise", "public_functions", "registry"]
 
@@ -348,7 +349,7 @@ class Declaration:
         if any(each._key.bits for each in tensors) and not any(each._key.wrapped for each in tensors):
             if self.op.is_view:
                 view = partial(conjugation.run_view, self, args)
-                result = intercepted(self, dict(zip(self.arguments, args)), view) if is_watched() else view()
+                result = intercepted(self, self.named(args), view) if is_watched() else view()
                 if state.intercepting:
                     observe(result)
                 return result
@@ -358,7 +359,7 @@ class Declaration:
         if wrapped:
             result = transforms.run(self, args)
         elif is_watched():
-            result = intercepted(self, dict(zip(self.arguments, args)), lambda: self.op.execute(args))
+            result = intercepted(self, self.named(args), lambda: self.op.execute(args))
         else:
             result = self.op.execute(args)
         if state.intercepting:
@@ -494,8 +495,20 @@ class Declaration:
             note(said, self.name, key)
         raise said
 
+    def named(self, args: tuple[Any, ...]) -> dict[str, Any]:
+        """The arguments of a call by name, as interceptors see them: a device's default generator is None."""
+        named = dict(zip(self.arguments, args))
+        generator = named.get("generator")
+        if generator is not None and generator is default_generator_of(generator.device):
+            named["generator"] = None
+        return named
+
     def __call__(self, /, *args: Any, **named: Any) -> Any:
-        return self.op(*args, *[named[name] for name in self.arguments[len(args) :]])
+        values = [*args, *[named[name] for name in self.arguments[len(args) :]]]
+        if "generator" in named and named["generator"] is None:
+            device = values[self.op.positions[0]]._key.device
+            values[self.arguments.index("generator")] = default_generator_of(device)
+        return self.op(*values)
 
 
 def tensor_of_array(value: Any) -> Any:

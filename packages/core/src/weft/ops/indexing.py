@@ -123,7 +123,7 @@ def _(xp, input, key):
 
 @basic.gradient("input")
 def _(grad, input_shape, key):
-    return embed.op(grad, input_shape, basic.op, (key,))
+    return embed.op(grad, input_shape, basic.op.name, (key,))
 
 
 @basic.vmap

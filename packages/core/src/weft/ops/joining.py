@@ -922,7 +922,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         raise RuntimeError(f"diag_embed: diagonal dimensions cannot be identical {dim1}, {dim2}")
     rest = iter(input.shape)
     shape = tuple(size if dim in (first, second) else next(rest) for dim in builtins.range(ndim))
-    return embed.op(input, shape, diagonal.op, (offset, first, second))
+    return embed.op(input, shape, diagonal.op.name, (offset, first, second))
 
 
 @composite("diag", out="exact")

@@ -24,7 +24,7 @@ from weft._tensor.base import Tensor, add_members
 from weft._tensor.conjugation import bits_of, refuse_bits
 from weft._tensor.layout import order_of
 from weft.ops._batching import Batch, rule_for
-from weft.ops._declare import ALL_DTYPES, composite, op
+from weft.ops._declare import ALL_DTYPES, composite, op, registry
 from weft.ops._geometry import (
     addressable,
     as_shape,
@@ -876,21 +876,21 @@ def _(batch):
     return select.op(input, dim + 1, index)
 
 
-def view_scatter_zeros(grad: Any, shape: tuple[int, ...], of: Any, args: tuple[Any, ...]) -> Any:
+def view_scatter_zeros(grad: Any, shape: tuple[int, ...], of: Op, args: tuple[Any, ...]) -> Any:
     """Zeros of a shape, in which a view has the values of a gradient."""
-    return embed.op(grad, shape, of, args)
+    return embed.op(grad, shape, of.name, args)
 
 
 @op(name="embed", dtypes=ALL_DTYPES, linear="input")
-def embed(input: Tensor, shape: tuple[int, ...], of: Op, args: tuple[Any, ...]) -> Tensor:
-    """Zeros of a shape, in which the view that ``of`` makes holds ``input``."""
+def embed(input: Tensor, shape: tuple[int, ...], of: str, args: tuple[Any, ...]) -> Tensor:
+    """Zeros of a shape, in which the view that an op of this name makes holds ``input``."""
     return embed.op(input, shape, of, args)
 
 
 @embed.kernel
 def _(xp, input, shape, of, args):
     whole = xp.zeros(shape, input.dtype)
-    of.declaration.generic(xp, whole, *args)[...] = input
+    registry[of].generic(xp, whole, *args)[...] = input
     return whole
 
 
@@ -898,20 +898,20 @@ def basic_embed(input: Any, shape: tuple[int, ...]) -> Any:
     """Zeros of a shape with a smaller tensor in the corner where all positions are 0."""
     from weft.ops.indexing import basic
 
-    return embed.op(input, shape, basic.op, (tuple(slice(n) for n in input._array.shape),))
+    return embed.op(input, shape, basic.op.name, (tuple(slice(n) for n in input._array.shape),))
 
 
 @embed.gradient("input")
 def _(grad, of, args):
-    return of(grad, *args)
+    return registry[of].op(grad, *args)
 
 
 @embed.vmap
 def _(batch):
     input, shape, of, args = batch.args
     whole = input.new_zeros((batch.size, *shape))
-    inner = Batch(of.declaration, [whole, *args], [True, *[False] * len(args)], batch.level)
-    rule_for(of.declaration)(inner).copy_(input)
+    inner = Batch(registry[of], [whole, *args], [True, *[False] * len(args)], batch.level)
+    rule_for(registry[of])(inner).copy_(input)
     return whole
 
 
