@@ -58,7 +58,7 @@ from weft._tensor.layout import (
 )
 from weft._tensor.printing import get_printoptions, printoptions, set_printoptions
 from weft._tensor.size import Size
-from weft.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from weft.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 from weft.autograd.grad_mode import (
     enable_grad,
     inference_mode,

@@ -100,6 +100,7 @@ from weft._tensor.printing import printoptions as printoptions
 from weft._dtypes.dtypes import promote_types as promote_types
 from weft.serialization._save import save as save
 from weft.random import seed as seed
+from weft.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from weft._devices.devices import set_default_device as set_default_device
 from weft._dtypes.dtypes import set_default_dtype as set_default_dtype
 from weft.autograd.grad_mode import set_grad_enabled as set_grad_enabled
@@ -202,7 +203,6 @@ from weft._settings import is_distributed as is_distributed
 from weft._settings import is_vulkan_available as is_vulkan_available
 from weft._settings import is_warn_always_enabled as is_warn_always_enabled
 from weft._settings import prepare_multiprocessing_environment as prepare_multiprocessing_environment
-from weft._settings import set_anomaly_enabled as set_anomaly_enabled
 from weft._settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from weft._settings import set_float32_matmul_precision as set_float32_matmul_precision
 from weft._settings import set_flush_denormal as set_flush_denormal

@@ -6,10 +6,12 @@ what they change is said where it is so.
 
 from __future__ import annotations
 
+import importlib
 import os
 import warnings
 from typing import Any
 
+import weft
 from weft._devices.devices import device as Device
 from weft._devices.devices import get_default_device
 from weft._errors import warn_caller
@@ -31,7 +33,6 @@ __all__ = [
     "is_vulkan_available",
     "is_warn_always_enabled",
     "prepare_multiprocessing_environment",
-    "set_anomaly_enabled",
     "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_flush_denormal",
@@ -230,27 +231,6 @@ def is_warn_always_enabled() -> bool:
     return bool(state["warn_always"])
 
 
-def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
-    """Turn anomaly mode on or off for good; `autograd.detect_anomaly` does it for a block.
-
-    Parameters
-    ----------
-    mode : bool
-    check_nan : bool
-        Raise where a gradient becomes nan.
-
-    Examples
-    --------
-    >>> weft.set_anomaly_enabled(True)
-    >>> weft.is_anomaly_enabled()
-    True
-    >>> weft.set_anomaly_enabled(False)
-    """
-    from weft.autograd.anomaly_mode import set_detect_anomaly
-
-    set_detect_anomaly(require_bool("set_anomaly_enabled", "mode", mode), check_nan)
-
-
 # What PyTorch tells of its own build ---------------------------------------------------------------------
 
 has_lapack = has_spectral = True  # NumPy and SciPy have them
@@ -290,8 +270,6 @@ def get_device_module(device: Any = None) -> Any:
     >>> weft.get_device_module("cpu").device_count()
     1
     """
-    import importlib
-
     if device is not None and not isinstance(device, str | Device):
         raise RuntimeError(f"get_device_module: Invalid value of device {device!r}, expect weft.device, str, or None")
     kind = Device(device or get_default_device()).type
@@ -309,8 +287,6 @@ def get_file_path(*path_components: str) -> str:
     >>> weft.get_file_path("weft", "py.typed").endswith("py.typed")
     True
     """
-    import weft
-
     return os.path.join(os.path.dirname(os.path.dirname(str(weft.__file__))), *path_components)
 
 

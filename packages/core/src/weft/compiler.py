@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+import numpy
+
 from weft._tensor.base import Tensor
 from weft._tensor.interop import from_numpy
 from weft.utils._pytree import tree_map
@@ -199,7 +201,6 @@ def wrap_numpy(fn: Callable[..., Any]) -> Callable[..., Any]:
     >>> weft.compiler.wrap_numpy(numpy.cumsum)(weft.tensor([1, 2, 3]))
     tensor([1, 3, 6])
     """
-    import numpy
 
     def to_array(value: Any) -> Any:
         return value.numpy() if isinstance(value, Tensor) else value

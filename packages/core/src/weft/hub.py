@@ -21,6 +21,8 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlparse
 
+from weft.serialization import load as load_file
+
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 _chosen: str | None = None
@@ -248,8 +250,6 @@ def load_state_dict_from_url(
         print(f'Downloading: "{url}" to {path}', file=sys.stderr)
         digits = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, digits.group(1) if digits else None, progress=progress)
-    from weft import load as load_file
-
     state: dict[str, Any] = load_file(path, map_location=map_location, weights_only=weights_only)
     return state
 

@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
+import weft
 from weft._engine.tensor import local
 from weft._interception import torch_function
 from weft._interception.torch_function import arm as enable_overrides
@@ -235,8 +236,6 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 
 def get_ignored_functions() -> set[Any]:
     """Public functions that cannot be overridden: they speak of no tensor's values."""
-    import weft
-
     torch_function.arm()
     callables = (value for name, value in vars(weft).items() if callable(value) and not name.startswith("_"))
     return {each for each in callables if inspect.isfunction(each) and each not in torch_function._asking}

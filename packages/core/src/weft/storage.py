@@ -7,6 +7,7 @@ chain of views. Two tensors share a storage if that chain ends in the same memor
 from __future__ import annotations
 
 import copy
+import pickle
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from operator import index
@@ -507,8 +508,6 @@ class UntypedStorage:
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickle the bytes; from protocol 5 on they may travel out of band."""
-        import pickle
-
         content = self._host_bytes()
         data = pickle.PickleBuffer(content) if int(protocol) >= 5 else content.tobytes()
         return _rebuild_storage, (data, str(self._device))

@@ -12,7 +12,10 @@ import platform
 from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 
+import numpy
+
 import weft
+from weft._engine import dispatch
 from weft.plugins import backend, status
 
 Line = tuple[str, str]
@@ -68,8 +71,6 @@ def installed(distribution: str) -> str | None:
 
 def arithmetic() -> Iterator[Line]:
     """NumPy, its BLAS and the engine."""
-    import numpy
-
     yield "NumPy", numpy.__version__
     blas = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]
     yield "BLAS", f"{blas.get('name', 'unknown')} {blas.get('version', '')}".rstrip()
@@ -79,8 +80,6 @@ def arithmetic() -> Iterator[Line]:
 
 def engine() -> str:
     """Whether the hot modules are compiled or run by the interpreter."""
-    from weft._engine import dispatch
-
     return "interpreted" if str(dispatch.__file__).endswith(".py") else "compiled"
 
 

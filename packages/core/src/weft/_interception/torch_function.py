@@ -14,6 +14,7 @@ from functools import cache, wraps
 from types import CodeType, FunctionType
 from typing import Any
 
+from weft._devices.devices import key_of
 from weft._engine.tensor import TensorBase, intercept, local
 
 __all__ = [
@@ -268,8 +269,6 @@ def default_torch_function(cls: Any, function: Any, types: Any, args: Any, kwarg
 
 def unmasked(tensors: list[Any], function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call a function while these tensors, whatever their class, count as plain ones."""
-    from weft._devices.devices import key_of
-
     hidden = [(each, each._key) for each in tensors if each._key.has_torch_function]
     for tensor, key in hidden:
         tensor._key = key_of(key.dtype, key.device, bits=key.bits)

@@ -22,6 +22,7 @@ from weft._engine.tensor import state
 from weft._engine.unresolved import Unresolved
 from weft._interception.profiling import copies
 from weft._lazy import FIRST_PARTY
+from weft._plugins.kernel_names import NAMES
 
 always = os.environ.get("WEFT_CHECK_KERNELS", "0") not in ("", "0")
 OURS = frozenset(FIRST_PARTY.values()) | {"weft-core"}
@@ -64,8 +65,6 @@ def unknown_names(names: Iterable[str]) -> dict[str, list[str]]:
 @cache
 def names_of_ours() -> frozenset[str]:
     """The ops of weft's own packages, also those that nothing has declared yet."""
-    from weft._plugins.kernel_names import NAMES
-
     return frozenset(f"{space}::{name}" for space, listed in NAMES.items() for name in listed.split())
 
 

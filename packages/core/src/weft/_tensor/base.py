@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
+from weft._devices.devices import cpu, key_of, keys_on, resolve_device
 from weft._devices.devices import device as Device
-from weft._devices.devices import key_of, resolve_device
 from weft._dtypes.dtypes import dtype as DType
 from weft._engine.dispatch import current_node, make, share_view, spread_history
 from weft._engine.methods import TensorMethods, quick_methods
 from weft._engine.tensor import DETACHED, Extra, TensorBase, local
 from weft._interception.torch_function import arm, default_torch_function
+from weft._interception.transforms import stands_for_batch
 from weft._tensor.layout import layout as Layout
 from weft._tensor.layout import strided
+from weft._tensor.printing import tensor_repr
 from weft._tensor.size import Size, size_of
 
 if TYPE_CHECKING:
@@ -235,8 +238,6 @@ class Tensor(Methods):
         if self._grad is None and self._node is not None:
             hooks = None if self._extra is None else self._extra.hooks
             if hooks is None or not hooks.retains_grad:
-                import warnings
-
                 warnings.warn(
                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                     "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
@@ -280,8 +281,6 @@ class Tensor(Methods):
     def data(self) -> Tensor:
         """The same memory without history; writes to it are not seen by autograd."""
         if self._key.wrapped:
-            from weft._interception.transforms import stands_for_batch
-
             if stands_for_batch(self):
                 raise RuntimeError("accessing `data` under vmap transform is not allowed; take detach()")
             return self.detach()
@@ -340,8 +339,6 @@ class Tensor(Methods):
         return id(self)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        from weft._tensor.printing import tensor_repr
-
         return tensor_repr(self, "tensor" if type(self) is Tensor else type(self).__name__)
 
     def __format__(self, spec: str) -> str:
@@ -409,8 +406,6 @@ def wrap(array: Any, device: Any = None, requires_grad: bool = False) -> Any:
     device : device or str, default the CPU
     requires_grad : bool
     """
-    from weft._devices.devices import cpu, keys_on
-
     where = cpu if device is None else resolve_device(device)
     keys = keys_on(where)
     try:

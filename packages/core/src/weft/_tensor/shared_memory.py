@@ -15,6 +15,7 @@ import os
 import sys
 import tempfile
 import weakref
+from multiprocessing import reduction
 from multiprocessing.util import Finalize
 from typing import Any
 
@@ -89,9 +90,7 @@ class Segment(mmap.mmap):
     def handle(self) -> Any:
         """What another process opens the segment by, once: a descriptor on its way, or the path of a link."""
         if self.descriptor is not None:
-            from multiprocessing.reduction import DupFd  # type: ignore[attr-defined]  # not on Windows
-
-            return DupFd(self.descriptor)
+            return reduction.DupFd(self.descriptor)  # type: ignore[attr-defined]  # not on Windows
         assert self.path is not None
         link = _new_path(os.path.dirname(self.path))
         os.link(self.path, link)

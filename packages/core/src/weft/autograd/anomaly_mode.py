@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from weft._engine.tensor import Node, TensorBase, intercept, local, state
+from weft._settings import require_bool
 from weft.autograd.hooks import spread, watch_of
 
 
@@ -132,6 +133,25 @@ def switch(mode: str) -> None:
     if bool(mode) != bool(state.anomaly):
         intercept(1 if mode else -1)
     state.anomaly = mode
+
+
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Turn anomaly mode on or off for good; `autograd.detect_anomaly` does it for a block.
+
+    Parameters
+    ----------
+    mode : bool
+    check_nan : bool
+        Raise where a gradient becomes nan.
+
+    Examples
+    --------
+    >>> weft.set_anomaly_enabled(True)
+    >>> weft.is_anomaly_enabled()
+    True
+    >>> weft.set_anomaly_enabled(False)
+    """
+    set_detect_anomaly(require_bool("set_anomaly_enabled", "mode", mode), check_nan)
 
 
 def is_anomaly_enabled() -> bool:

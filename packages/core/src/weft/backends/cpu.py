@@ -1,5 +1,9 @@
 """What the processor can do."""
 
+import platform
+
+import numpy
+
 
 def get_cpu_capability() -> str:
     """The widest vector instructions that NumPy found on the processor, by PyTorch's words for them.
@@ -9,10 +13,6 @@ def get_cpu_capability() -> str:
     str
         ``"AVX512"``, ``"AVX2"``, ``"NO AVX"``, or ``"DEFAULT"`` for a processor of another family.
     """
-    import platform
-
-    import numpy
-
     extensions = numpy.show_config(mode="dicts")["SIMD Extensions"]
     features = {*extensions.get("baseline", ()), *extensions.get("found", ())}  # by name, or by level of x86-64
     if platform.machine().lower() not in ("x86_64", "amd64", "i386", "i686"):

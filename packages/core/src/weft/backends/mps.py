@@ -1,5 +1,7 @@
 """Whether Apple's graphics processors can be used: a plugin must bring the device ``mps``."""
 
+import platform
+
 from weft.accelerator import usable
 from weft.plugins import backends
 
@@ -21,8 +23,6 @@ def is_available() -> bool:
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
     """Whether this is macOS, of that version or a later one."""
-    import platform
-
     version = platform.mac_ver()[0].split(".")
     return version != [""] and [int(part) for part in version[:2]] >= [major, minor][: len(version)]
 

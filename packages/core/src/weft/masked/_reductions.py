@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from weft import linalg
 from weft._dtypes.dtypes import bool_, float32, int64
 from weft._engine.tensor import TensorBase
 from weft.masked._masks import canonical, dims_of, filled, highest, lowest, masked_operation
@@ -173,11 +174,9 @@ def norm(
     input: Any, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
 ) -> Any:
     """The p-norm over some dimensions, or over all; of no elements it is 0, and inf where ``ord`` is -inf."""
-    from weft.linalg import vector_norm
-
     dims = dims_of("norm", dim, input)
     value = math.inf if ord == -math.inf else 0
-    return vector_norm(filled("norm", input, mask, value), ord, dims, bool(keepdim), dtype=dtype or input.dtype)
+    return linalg.vector_norm(filled("norm", input, mask, value), ord, dims, bool(keepdim), dtype=dtype or input.dtype)
 
 
 @masked_operation

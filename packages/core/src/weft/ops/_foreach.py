@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from weft import linalg
 from weft._devices.devices import backend_of
 from weft._engine.dispatch import make
 from weft._engine.tensor import local, run_quietly
@@ -255,8 +256,6 @@ def returning_lists(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def norm(self: Sequence[Tensor], ord: Number = 2, dtype: DType | None = None) -> tuple[Tensor, ...]:
     def each(tensor: Any, ord: Any, dtype: Any) -> Any:
-        from weft import linalg
-
         return linalg.vector_norm(tensor, ord, dtype=dtype)
 
     return run("norm", each, self, (), {"ord": ord, "dtype": dtype})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from weft import linalg
 from weft._tensor.base import Tensor
 from weft.ops._declare import composite
 from weft.ops._geometry import wrap_dim
@@ -32,9 +33,7 @@ def frobenius_norm(input: Tensor, dim: int | Sequence[int], keepdim: bool = Fals
     >>> weft.frobenius_norm(weft.tensor([[3.0, 0.0], [0.0, 4.0]]), (0, 1))
     tensor(5.)
     """
-    from weft.linalg import vector_norm
-
-    return vector_norm(differentiable("frobenius_norm", input), 2, all_or(dim), keepdim)
+    return linalg.vector_norm(differentiable("frobenius_norm", input), 2, all_or(dim), keepdim)
 
 
 @composite(out="exact")
@@ -56,11 +55,9 @@ def nuclear_norm(input: Tensor, dim: Sequence[int] | bool | None = None, keepdim
     >>> weft.nuclear_norm(weft.tensor([[3.0, 0.0], [0.0, 4.0]]))
     tensor(7.)
     """
-    from weft.linalg import matrix_norm
-
     if isinstance(dim, bool):
-        return matrix_norm(input, "nuc", (-2, -1), dim)
-    return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+        return linalg.matrix_norm(input, "nuc", (-2, -1), dim)
+    return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
 
 
 @composite()
@@ -80,17 +77,15 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     tensor([[2.],
             [2.]])
     """
-    from weft.linalg import vector_norm
-
     v = differentiable("norm_except_dim", v)
     if dim == -1:
-        return vector_norm(v, pow)
+        return linalg.vector_norm(v, pow)
     if not v.ndim:
         raise IndexError("norm_except_dim: a 0-dim tensor has no dimension to keep; reshape(1) it first")
     kept = wrap_dim("norm_except_dim", dim, v.ndim)
     if v.ndim == 1:
         return v.abs()
-    return vector_norm(v, pow, [each for each in range(v.ndim) if each != kept], True)
+    return linalg.vector_norm(v, pow, [each for each in range(v.ndim) if each != kept], True)
 
 
 def all_or(dim: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import cmath
 import functools
 import math
 from types import NoneType
@@ -707,8 +708,6 @@ def number_log(value: Any) -> Any:
     if value == 0:
         return -math.inf
     if isinstance(value, builtins.complex):
-        import cmath
-
         return cmath.log(value)
     return math.log(value) if value > 0 else math.nan
 

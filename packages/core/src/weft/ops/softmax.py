@@ -15,7 +15,7 @@ from weft.autograd.grad_mode import no_grad
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim, wrap_dims
 from weft.ops.creation import zeros_like
-from weft.ops.reductions import axes, peaks, reduce, total
+from weft.ops.reductions import axes, peaks, reduce, spread, total
 from weft.types import DType
 
 
@@ -248,8 +248,6 @@ def _(xp, input, ord, dim, keepdim):
 
 @vector_norm.gradient("input")
 def _(grad, input, output, ord, dim, keepdim):
-    from weft.ops.reductions import spread
-
     shape = input._array.shape
     if ord == 0:
         return zeros_like(input)

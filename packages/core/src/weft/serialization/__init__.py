@@ -5,6 +5,7 @@ a persistent id, and ``data/0``, ``data/1``, … are the storages' bytes. `save`
 PyTorch's names; `load` builds only tensors, containers and numbers from it, unless told otherwise.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from weft.serialization._load import load
@@ -51,8 +52,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import what most programs never ask for when it is asked for."""
-    import importlib
-
     if name == "safetensors":
         return importlib.import_module("weft.serialization.safetensors")
     for part in ("_options", "_locations", "_scan") if name in __all__ else ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 import threading
 from enum import Enum
@@ -47,8 +48,6 @@ def assumed_byte_order() -> str:
 
 def get_default_mmap_options() -> int:
     """Return how `load` with ``mmap=True`` maps files: ``mmap.MAP_PRIVATE`` or ``mmap.MAP_SHARED``."""
-    import mmap
-
     return getattr(mmap, "MAP_PRIVATE", 2) if _mmap_flags is None else _mmap_flags
 
 
@@ -56,8 +55,6 @@ def maps_shared() -> bool:
     """Whether what is written to a tensor of a mapped file goes to the file."""
     if _mmap_flags is None:
         return False
-    import mmap
-
     return _mmap_flags == mmap.MAP_SHARED
 
 
@@ -84,8 +81,6 @@ class set_default_mmap_options:
     """
 
     def __init__(self, flags: int) -> None:
-        import mmap
-
         global _mmap_flags
         known = [getattr(mmap, name, None) for name in ("MAP_PRIVATE", "MAP_SHARED")]  # not on Windows
         if flags is None or flags not in known:

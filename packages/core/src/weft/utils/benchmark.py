@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy
 
+import weft
+
 __all__ = [
     "Colorize",
     "Compare",
@@ -244,8 +246,6 @@ class Timer:
             raise ValueError(f"Timer: language must be Python, got {language!r}; statements in C++ cannot be measured")
         if global_setup:
             raise ValueError("Timer: global_setup is for statements in C++; put it into setup")
-        import weft
-
         stmt, setup = textwrap.dedent(stmt).strip(), textwrap.dedent(setup).strip()
         names = {"torch": weft, "weft": weft, **(globals or {})}
         self._timer = timeit.Timer(stmt, setup, timer, globals=names)
@@ -460,8 +460,6 @@ def ordered_unique(elements: Iterable[Any]) -> list[Any]:
 @contextmanager
 def set_torch_threads(n: int) -> Iterator[None]:
     """Let weft use so many threads in the block."""
-    import weft
-
     before = weft.get_num_threads()
     weft.set_num_threads(n)
     try:
