@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import weft
 from weft import Tensor
 from weft.library.multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    State,
     add_decay,
     add_scaled,
     advance,
-    check_modes,
     check_options,
-    new_step_count,
+    given_options,
+    new_state,
     scalar,
     state_tensors,
 )
@@ -77,32 +77,16 @@ class Adadelta(GroupOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = given_options(locals())
         check_options("Adadelta", lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
-        check_modes("Adadelta", foreach=foreach, fused=None, differentiable=differentiable)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Adadelta: Invalid rho value: {rho}; it must be in [0, 1]")
-        defaults = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
-        return {
-            "step": new_step_count(),
-            "square_avg": weft.zeros_like(param),
-            "acc_delta": weft.zeros_like(param),
-        }
+    def _init_state(self, param: Tensor, group: Group) -> State:
+        return new_state(param, "square_avg", "acc_delta")
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         advance(states)
         adadelta_step(
             params,

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import weft
 from weft import Tensor
-from weft.optim.optimizer import Group, GroupOptimizer, ParamsT, check_options, new_step_count, scalar
+from weft.optim.optimizer import (
+    Group,
+    GroupOptimizer,
+    ParamsT,
+    State,
+    check_options,
+    given_options,
+    new_step_count,
+    scalar,
+)
 
 __all__ = ["Adafactor"]
 
@@ -65,6 +73,7 @@ class Adafactor(GroupOptimizer):
         foreach: bool | None = None,
         maximize: bool = False,
     ) -> None:
+        defaults = given_options(locals())
         limits = {"weight_decay": weight_decay}
         for index, least in enumerate(eps):
             if least is not None and not least >= 0.0:
@@ -74,18 +83,9 @@ class Adafactor(GroupOptimizer):
             raise ValueError(f"Adafactor: beta2_decay should be <= 0 but is: {beta2_decay}")
         if not d >= 1.0:
             raise ValueError(f"Adafactor: Clipping threshold d should be >= 1 but is: {d}")
-        defaults = {
-            "lr": lr,
-            "beta2_decay": beta2_decay,
-            "eps": eps,
-            "d": d,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-        }
         super().__init__(params, defaults)
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+    def _init_state(self, param: Tensor, group: Group) -> State:
         if param.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
         if param.ndim < 2:
@@ -97,9 +97,7 @@ class Adafactor(GroupOptimizer):
             "col_var": param.detach().new_zeros((*outer, 1, columns)),
         }
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         for param, grad, state in zip(params, grads, states):
             t = state["step"].add_(1).item()
             eps1, eps2 = group["eps"]
@@ -114,7 +112,7 @@ class Adafactor(GroupOptimizer):
             param.add_(update, alpha=-size / max(1.0, _rms(update) / group["d"]))
 
 
-def _second_moment(grad: Tensor, state: dict[str, Any], weight: float, eps: float) -> Tensor:
+def _second_moment(grad: Tensor, state: State, weight: float, eps: float) -> Tensor:
     """Update the running means and return the second moment that they stand for, as a new tensor."""
     squares = grad * grad
     if grad.ndim < 2:

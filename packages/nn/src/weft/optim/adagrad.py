@@ -11,11 +11,13 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    State,
     add_decay,
     add_ratio,
     advance,
     check_modes,
     check_options,
+    given_options,
     new_step_count,
     scalar,
     sparse_parts,
@@ -78,6 +80,7 @@ class Adagrad(GroupOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
+        defaults = given_options(locals())
         limits = {
             "lr_decay": lr_decay,
             "weight_decay": weight_decay,
@@ -86,17 +89,6 @@ class Adagrad(GroupOptimizer):
         }
         check_options("Adagrad", lr=lr, at_least_zero=limits)
         check_modes("Adagrad", foreach=foreach, fused=fused, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
         super().__init__(params, defaults)
         for group in self.param_groups:  # state from the beginning, as in PyTorch's files
             for param in group["params"]:
@@ -107,14 +99,12 @@ class Adagrad(GroupOptimizer):
         for state in self.state.values():
             state["sum"].share_memory_()
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+    def _init_state(self, param: Tensor, group: Group) -> State:
         start = group["initial_accumulator_value"]
         value = complex(start, start) if param.is_complex() else start
         return {"step": new_step_count(), "sum": weft.full_like(param.detach(), value)}
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         adagrad_step(
             params,
             grads,
@@ -126,7 +116,7 @@ class Adagrad(GroupOptimizer):
             weight_decay=scalar(group["weight_decay"], group["differentiable"]),
         )
 
-    def _step_rows(self, group: Group, param: Tensor, grad: Any, state: dict[str, Any]) -> None:
+    def _step_rows(self, group: Group, param: Tensor, grad: Any, state: State) -> None:
         if group["weight_decay"] != 0:
             raise RuntimeError("Adagrad.step: weight_decay option is not compatible with sparse gradients")
         (t,) = advance([state])

@@ -11,6 +11,7 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    State,
     add_decay,
     add_ratio,
     advance,
@@ -20,6 +21,7 @@ from weft.optim.optimizer import (
     check_betas,
     check_modes,
     check_options,
+    given_options,
     new_step_count,
     scalar,
     square_root,
@@ -92,6 +94,7 @@ class Adam(GroupOptimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        defaults = given_options(locals(), betas=tuple(betas))
         name = type(self).__name__
         check_options(name, lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
         check_betas(name, betas)
@@ -109,22 +112,9 @@ class Adam(GroupOptimizer):
                 "foreach=False"
             )
         check_modes(name, foreach=foreach, fused=fused, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": tuple(betas),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
         super().__init__(params, defaults)
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+    def _init_state(self, param: Tensor, group: Group) -> State:
         state = {
             "step": new_step_count(),
             "exp_avg": weft.zeros_like(param),
@@ -134,9 +124,7 @@ class Adam(GroupOptimizer):
             state["max_exp_avg_sq"] = weft.zeros_like(param)
         return state
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         beta1, beta2 = group["betas"]
         adam_step(
             params,

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import weft
 from weft import Tensor
 from weft.library.multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    State,
     add_decay,
     add_ratio,
     advance,
     as_saved,
     average,
     check_betas,
-    check_modes,
     check_options,
-    new_step_count,
+    given_options,
+    new_state,
     scalar,
     state_tensors,
 )
@@ -77,31 +77,15 @@ class Adamax(GroupOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
+        defaults = given_options(locals(), betas=tuple(betas))
         check_options("Adamax", lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
         check_betas("Adamax", betas)
-        check_modes("Adamax", foreach=foreach, fused=None, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": tuple(betas),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
-        return {
-            "step": new_step_count(),
-            "exp_avg": weft.zeros_like(param),
-            "exp_inf": weft.zeros_like(param),
-        }
+    def _init_state(self, param: Tensor, group: Group) -> State:
+        return new_state(param, "exp_avg", "exp_inf")
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         beta1, beta2 = group["betas"]
         adamax_step(
             params,

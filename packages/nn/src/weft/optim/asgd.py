@@ -11,12 +11,13 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    State,
     add_decay,
     add_scaled,
     advance,
     as_saved,
-    check_modes,
     check_options,
+    given_options,
     new_step_count,
     scalar,
     state_tensors,
@@ -82,22 +83,11 @@ class ASGD(GroupOptimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
+        defaults = given_options(locals())
         check_options("ASGD", lr=lr, at_least_zero={"weight_decay": weight_decay})
-        check_modes("ASGD", foreach=foreach, fused=None, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+    def _init_state(self, param: Tensor, group: Group) -> State:
         eta = weft.empty((), dtype=weft.float32, device="cpu").fill_(scalar(group["lr"], group["differentiable"]))
         return {
             "step": new_step_count(),
@@ -106,9 +96,7 @@ class ASGD(GroupOptimizer):
             "ax": weft.zeros_like(param),
         }
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         asgd_step(
             params,
             grads,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import weft
 from weft import Tensor
-from weft.optim.optimizer import Group, GroupOptimizer, ParamsT, check_options, scalar
+from weft.optim.optimizer import Group, GroupOptimizer, ParamsT, State, check_options, given_options, scalar
 
 __all__ = ["Muon"]
 
@@ -68,21 +67,12 @@ class Muon(GroupOptimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
+        defaults = given_options(locals())
         check_options("Muon", lr=lr, at_least_zero={"momentum": momentum, "weight_decay": weight_decay})
         if adjust_lr_fn is not None and adjust_lr_fn not in _ADJUSTMENTS:
             raise ValueError(
                 f"Adjust learning rate function {adjust_lr_fn} is not supported by Muon; choose one of {_ADJUSTMENTS}"
             )
-        defaults = {
-            "lr": lr,
-            "weight_decay": weight_decay,
-            "momentum": momentum,
-            "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients,
-            "eps": eps,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        }
         super().__init__(params, defaults)
         for group in self.param_groups:
             for param in group["params"]:
@@ -92,14 +82,12 @@ class Muon(GroupOptimizer):
                         "give it to another optimizer, such as AdamW"
                     )
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+    def _init_state(self, param: Tensor, group: Group) -> State:
         if param.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
         return {"momentum_buffer": weft.zeros_like(param)}
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         lr, momentum = scalar(group["lr"]), group["momentum"]
         for param, grad, state in zip(params, grads, states, strict=True):
             update = state["momentum_buffer"].lerp_(grad, 1 - momentum)

@@ -11,14 +11,15 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    State,
     add_decay,
     add_ratio,
     advance,
     average,
     average_square,
     check_betas,
-    check_modes,
     check_options,
+    given_options,
     new_step_count,
     scalar,
     square_root,
@@ -83,25 +84,13 @@ class NAdam(GroupOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = given_options(locals(), betas=tuple(betas))
         limits = {"epsilon": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay}
         check_options("NAdam", lr=lr, at_least_zero=limits)
         check_betas("NAdam", betas)
-        check_modes("NAdam", foreach=foreach, fused=None, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": tuple(betas),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+    def _init_state(self, param: Tensor, group: Group) -> State:
         return {
             "step": new_step_count(),
             "mu_product": weft.ones((), dtype=weft.float32, device="cpu"),
@@ -115,9 +104,7 @@ class NAdam(GroupOptimizer):
         beta1, decay = (scalar(each, group["differentiable"]) for each in (group["betas"][0], group["momentum_decay"]))
         return beta1 * (1 - 0.5 * 0.96 ** (t * decay))
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         beta1, beta2 = group["betas"]
         counts = advance(states)
         mus = [self._mu(group, t) for t in counts]

@@ -26,6 +26,7 @@ __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer
 
 ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 Group: TypeAlias = dict[str, Any]
+State: TypeAlias = dict[str, Any]
 StateDict: TypeAlias = dict[str, Any]
 
 
@@ -607,8 +608,8 @@ class GroupOptimizer(Optimizer):
             params, grads = real_views(params), real_views(grads)
         self._step_group(group, params, grads, states)
 
-    def _state_of(self, param: Tensor, group: Group) -> dict[str, Any]:
-        state: dict[str, Any] = self.state.get(param) or {}
+    def _state_of(self, param: Tensor, group: Group) -> State:
+        state: State = self.state.get(param) or {}
         if not state:
             state = self._init_state(param, group)
             if state:
@@ -618,9 +619,7 @@ class GroupOptimizer(Optimizer):
             state.update({name: value.clone() for name, value in state.items() if isinstance(value, Tensor)})
         return state
 
-    def _step_sparse(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_sparse(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         """Update ``params``, of which some have sparse gradients; a subclass that can defines :meth:`_step_rows`."""
         dense = [i for i, grad in enumerate(grads) if not grad.is_sparse]
         for i in range(len(grads)):
@@ -632,20 +631,23 @@ class GroupOptimizer(Optimizer):
                 chosen = real_views(chosen[0]), real_views(chosen[1])
             self._step_group(group, *chosen, [states[i] for i in dense])
 
-    def _step_rows(self, group: Group, param: Tensor, grad: Any, state: dict[str, Any]) -> None:
+    def _step_rows(self, group: Group, param: Tensor, grad: Any, state: State) -> None:
         """Update the elements of a parameter that its sparse gradient names."""
         name = type(self).__name__
         raise RuntimeError(f"{name}.step: {name} does not support sparse gradients, please consider SparseAdam instead")
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+    def _init_state(self, param: Tensor, group: Group) -> State:
         """The state of a parameter before its first step."""
         raise NotImplementedError
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         """Update ``params``, which all have gradients and state."""
         raise NotImplementedError
+
+
+def new_state(param: Tensor, *names: str) -> State:
+    """The state before the first step: no steps counted, and zeros like the parameter under each name."""
+    return {"step": new_step_count(), **{name: weft.zeros_like(param) for name in names}}
 
 
 def new_step_count() -> Tensor:
@@ -658,9 +660,14 @@ def real_views(tensors: Iterable[Tensor]) -> list[Tensor]:
     return [weft.view_as_real(t) if t._key.is_complex else t for t in tensors]
 
 
-def state_tensors(states: Sequence[dict[str, Any]], name: str) -> list[Tensor]:
+def state_tensors(states: Sequence[State], name: str) -> list[Tensor]:
     """One entry of every state, complex ones as real views."""
     return real_views(state[name] for state in states)
+
+
+def given_options(arguments: dict[str, Any], **changed: Any) -> Group:
+    """The options that an optimizer is made with: of its constructor's first ``locals()``, all but ``params``."""
+    return {name: value for name, value in arguments.items() if name not in ("self", "params", "__class__")} | changed
 
 
 def check_options(name: str, *, lr: Any = 0.0, at_least_zero: dict[str, Any] | None = None) -> None:
@@ -688,7 +695,7 @@ def check_modes(name: str, *, foreach: bool | None, fused: bool | None, differen
         raise RuntimeError(f"{name}: `fused` and `foreach` cannot be `True` together; leave one of them out")
 
 
-def advance(states: Sequence[dict[str, Any]]) -> list[float]:
+def advance(states: Sequence[State]) -> list[float]:
     """Count one more step in each state; the counts, from 1."""
     counts = []
     for state in states:

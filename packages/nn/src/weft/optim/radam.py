@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import weft
 from weft import Tensor
 from weft.library.multi_tensor import multi_tensor
 from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    State,
     add_decay,
     add_ratio,
     add_scaled,
@@ -18,9 +18,9 @@ from weft.optim.optimizer import (
     average,
     average_square,
     check_betas,
-    check_modes,
     check_options,
-    new_step_count,
+    given_options,
+    new_state,
     scalar,
     square_root,
     state_tensors,
@@ -86,32 +86,15 @@ class RAdam(GroupOptimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = given_options(locals(), betas=tuple(betas))
         check_options("RAdam", lr=lr, at_least_zero={"epsilon": eps, "weight_decay": weight_decay})
         check_betas("RAdam", betas)
-        check_modes("RAdam", foreach=foreach, fused=None, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": tuple(betas),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
-        return {
-            "step": new_step_count(),
-            "exp_avg": weft.zeros_like(param),
-            "exp_avg_sq": weft.zeros_like(param),
-        }
+    def _init_state(self, param: Tensor, group: Group) -> State:
+        return new_state(param, "exp_avg", "exp_avg_sq")
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         beta1, beta2 = group["betas"]
         radam_step(
             params,

@@ -11,12 +11,13 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    State,
     add_decay,
     add_ratio,
     add_scaled,
     advance,
-    check_modes,
     check_options,
+    given_options,
     new_step_count,
     scalar,
     state_tensors,
@@ -82,24 +83,12 @@ class RMSprop(GroupOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = given_options(locals())
         limits = {"epsilon": eps, "momentum": momentum, "weight_decay": weight_decay, "alpha": alpha}
         check_options("RMSprop", lr=lr, at_least_zero=limits)
-        check_modes("RMSprop", foreach=foreach, fused=None, differentiable=differentiable)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
         super().__init__(params, defaults)
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+    def _init_state(self, param: Tensor, group: Group) -> State:
         state = {"step": new_step_count(), "square_avg": weft.zeros_like(param)}
         if group["momentum"] > 0:
             state["momentum_buffer"] = weft.zeros_like(param)
@@ -107,9 +96,7 @@ class RMSprop(GroupOptimizer):
             state["grad_avg"] = weft.zeros_like(param)
         return state
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         advance(states)
         rmsprop_step(
             params,

@@ -11,10 +11,11 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    State,
     advance,
     as_saved,
-    check_modes,
     check_options,
+    given_options,
     new_step_count,
     state_tensors,
 )
@@ -76,22 +77,13 @@ class Rprop(GroupOptimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
+        defaults = given_options(locals(), etas=tuple(etas), step_sizes=tuple(step_sizes))
         check_options("Rprop", lr=lr)
-        check_modes("Rprop", foreach=foreach, fused=None, differentiable=differentiable)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Rprop: Invalid eta values: {etas[0]}, {etas[1]}; wanted 0 < etas[0] < 1 < etas[1]")
-        defaults = {
-            "lr": lr,
-            "etas": tuple(etas),
-            "step_sizes": tuple(step_sizes),
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, defaults)
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+    def _init_state(self, param: Tensor, group: Group) -> State:
         lr = group["lr"] if group["differentiable"] else float(group["lr"])
         start = complex(lr, lr) if param.is_complex() else lr
         return {
@@ -100,9 +92,7 @@ class Rprop(GroupOptimizer):
             "step_size": weft.zeros_like(param.detach()).fill_(start),
         }
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         advance(states)
         rprop_step(
             params,

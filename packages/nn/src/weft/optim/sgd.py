@@ -11,10 +11,12 @@ from weft.optim.optimizer import (
     Group,
     GroupOptimizer,
     ParamsT,
+    State,
     add_decay,
     add_scaled,
     check_modes,
     check_options,
+    given_options,
     scalar,
     unused,
 )
@@ -76,6 +78,7 @@ class SGD(GroupOptimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
+        defaults = given_options(locals())
         check_options("SGD", lr=lr, at_least_zero={"momentum": momentum, "weight_decay": weight_decay})
         check_modes("SGD", foreach=foreach, fused=fused, differentiable=differentiable)
         if nesterov and (momentum <= 0 or dampening != 0):
@@ -83,25 +86,12 @@ class SGD(GroupOptimizer):
                 "SGD: Nesterov momentum requires a momentum and zero dampening, "
                 f"got momentum={momentum}, dampening={dampening}"
             )
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
         super().__init__(params, defaults)
 
-    def _init_state(self, param: Tensor, group: Group) -> dict[str, Any]:
+    def _init_state(self, param: Tensor, group: Group) -> State:
         return {}
 
-    def _step_group(
-        self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[dict[str, Any]]
-    ) -> None:
+    def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         options = {
             "lr": scalar(group["lr"], group["differentiable"]),
             "weight_decay": scalar(group["weight_decay"], group["differentiable"]),
@@ -122,7 +112,7 @@ class SGD(GroupOptimizer):
             buffers = [self.state[params[i]]["momentum_buffer"] for i in chosen]
             sgd_step([params[i] for i in chosen], [grads[i] for i in chosen], buffers, dampening=dampening, **options)
 
-    def _step_rows(self, group: Group, param: Tensor, grad: Any, state: dict[str, Any]) -> None:
+    def _step_rows(self, group: Group, param: Tensor, grad: Any, state: State) -> None:
         if group["weight_decay"] != 0:
             raise RuntimeError("SGD.step: weight_decay cannot be added to a sparse gradient; set it to 0")
         if group["momentum"]:
