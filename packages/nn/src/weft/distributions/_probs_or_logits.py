@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from weft import Size, Tensor
@@ -54,10 +55,12 @@ class ProbsOrLogits(Distribution):
         found: Size = self._param.size()
         return found
 
-    def _expand_parameters(self, new: Any, shape: Any) -> None:
-        """Give another instance the parameters of this one, expanded."""
+    def _expanded(self, cls: Any, names: Iterable[str], batch_shape: Any, _instance: Any = None) -> Any:
+        new = super()._expanded(cls, names, batch_shape, _instance)
         for name in ("probs", "logits"):
             if name in self.__dict__:
-                setattr(new, name, self.__dict__[name].expand(shape))
+                value = self.__dict__[name]
+                setattr(new, name, value.expand(new.batch_shape + value.shape[len(self.batch_shape) :]))
         given = "probs" if self._param is self.__dict__.get("probs") else "logits"
         new._param = new.__dict__[given]
+        return new

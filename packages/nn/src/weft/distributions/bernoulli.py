@@ -46,11 +46,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
         super().__init__(Size() if scalar else self._param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(Bernoulli, _instance)
-        self._expand_parameters(new, Size(batch_shape))
-        super(Bernoulli, new).__init__(Size(batch_shape), validate_args=False)
-        new._validate_args = self._validate_args
-        return new
+        return self._expanded(Bernoulli, (), batch_shape, _instance)
 
     @property
     def mean(self) -> Tensor:
@@ -70,8 +66,7 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
             return weft.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import weft
-from weft import Size, Tensor
+from weft import Tensor
 from weft.distributions import constraints
 from weft.distributions._probs_or_logits import ProbsOrLogits
 from weft.distributions.utils import broadcast_all
@@ -49,12 +49,7 @@ class Binomial(ProbsOrLogits):
         super().__init__(self._param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(Binomial, _instance)
-        new.total_count = self.total_count.expand(Size(batch_shape))
-        self._expand_parameters(new, Size(batch_shape))
-        super(Binomial, new).__init__(Size(batch_shape), validate_args=False)
-        new._validate_args = self._validate_args
-        return new
+        return self._expanded(Binomial, ("total_count",), batch_shape, _instance)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> Any:
@@ -79,8 +74,7 @@ class Binomial(ProbsOrLogits):
             return weft.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         # n log(1 - p) = -n log(1 + exp(logit)); logsigmoid has no kink at 0, where clamp and abs have one.
         failures = self.total_count * F.logsigmoid(-self.logits)
         choices = weft.lgamma(self.total_count + 1) - weft.lgamma(value + 1) - weft.lgamma(self.total_count - value + 1)

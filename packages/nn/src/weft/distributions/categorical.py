@@ -44,11 +44,8 @@ class Categorical(ProbsOrLogits):
         super().__init__(self._param.size()[:-1], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(Categorical, _instance)
-        self._expand_parameters(new, (*batch_shape, self._num_events))
+        new = self._expanded(Categorical, (), batch_shape, _instance)
         new._num_events = self._num_events
-        super(Categorical, new).__init__(Size(batch_shape), validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
@@ -76,8 +73,7 @@ class Categorical(ProbsOrLogits):
         return drawn.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         value = value.long().unsqueeze(-1)
         value, log_pmf = weft.broadcast_tensors(value, self.logits)
         return log_pmf.gather(-1, value[..., :1]).squeeze(-1)

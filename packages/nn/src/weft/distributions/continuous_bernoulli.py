@@ -65,11 +65,8 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         super().__init__(Size() if scalar else self._param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(ContinuousBernoulli, _instance)
+        new = self._expanded(ContinuousBernoulli, (), batch_shape, _instance)
         new._lims = self._lims
-        self._expand_parameters(new, Size(batch_shape))
-        super(ContinuousBernoulli, new).__init__(Size(batch_shape), validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     @lazy_property
@@ -116,14 +113,12 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
         return self.icdf(weft.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         return self._cont_bern_log_norm() - binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         cut = self._cut_probs()
         formula = (weft.pow(cut, value) * weft.pow(1.0 - cut, 1.0 - value) + cut - 1.0) / (2.0 * cut - 1.0)
         found = self._stable(formula, value)

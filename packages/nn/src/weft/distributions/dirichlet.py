@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import weft
-from weft import Size, Tensor
+from weft import Tensor
 from weft.distributions import constraints
 from weft.distributions.distribution import ExponentialFamily
 from weft.ops.reparametrized import _sample_dirichlet
@@ -46,11 +46,8 @@ class Dirichlet(ExponentialFamily):
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(Dirichlet, _instance)
-        batch_shape = Size(batch_shape)
-        new.concentration = self.concentration.expand((*batch_shape, *self.event_shape))
-        super(Dirichlet, new).__init__(batch_shape, self.event_shape, validate_args=False)
-        new._validate_args = self._validate_args
+        new = self._expanded(Dirichlet, (), batch_shape, _instance)
+        new.concentration = self.concentration.expand(new._extended_shape())
         return new
 
     @property
@@ -74,8 +71,7 @@ class Dirichlet(ExponentialFamily):
         return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return (
             weft.xlogy(self.concentration - 1.0, value).sum(-1)
             + weft.lgamma(self.concentration.sum(-1))

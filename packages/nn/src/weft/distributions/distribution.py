@@ -176,6 +176,11 @@ class Distribution:
         """The shape of samples."""
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
+    def _check_value(self, value: Any) -> None:
+        """Check the argument of `log_prob` or `cdf`, unless the distribution was told not to."""
+        if self._validate_args:
+            self._validate_sample(value)
+
     def _validate_sample(self, value: Any) -> None:
         """A value fits the distribution.
 
@@ -229,14 +234,14 @@ class Distribution:
         return type(self).__new__(type(self)) if _instance is None else _instance
 
     def _expanded(self, cls: Any, names: Iterable[str], batch_shape: Any, _instance: Any = None) -> Any:
-        """`expand` for a distribution of numbers, whose parameters have the batch's shape."""
+        """`expand` where parameters, and distributions that it is made of, have the shape of the batch."""
         new = self._get_checked_instance(cls, _instance)
         batch_shape = Size(batch_shape)
         for name in names:
             if name in self.__dict__:
                 setattr(new, name, getattr(self, name).expand(batch_shape))
         above: Any = super(cls, new)
-        above.__init__(batch_shape, validate_args=False)
+        above.__init__(batch_shape, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 

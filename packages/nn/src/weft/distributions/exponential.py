@@ -60,13 +60,11 @@ class Exponential(ExponentialFamily):
         return drawn / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return 1 - weft.exp(-self.rate * value)
 
     def icdf(self, value: Tensor) -> Tensor:

@@ -60,8 +60,7 @@ class Gamma(ExponentialFamily):
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = weft.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return (
             weft.xlogy(self.concentration, self.rate)
             + weft.xlogy(self.concentration - 1, value)
@@ -70,8 +69,7 @@ class Gamma(ExponentialFamily):
         )
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return weft.special.gammainc(self.concentration, self.rate * value)
 
     def entropy(self) -> Tensor:

@@ -75,8 +75,7 @@ class GeneralizedPareto(Distribution):
         return self.icdf(weft.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z = (value - self.loc) / self.scale
         zero, c = self._limit()
         power = 1 / c + weft.ones_like(z)
@@ -85,8 +84,7 @@ class GeneralizedPareto(Distribution):
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of values above each one."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         z = (value - self.loc) / self.scale
         zero, c = self._limit()
         return weft.where(zero, -z, -weft.log1p(c * z) / c)

@@ -48,11 +48,7 @@ class Geometric(ProbsOrLogits):
             )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(Geometric, _instance)
-        self._expand_parameters(new, Size(batch_shape))
-        super(Geometric, new).__init__(Size(batch_shape), validate_args=False)
-        new._validate_args = self._validate_args
-        return new
+        return self._expanded(Geometric, (), batch_shape, _instance)
 
     @property
     def mean(self) -> Tensor:
@@ -73,8 +69,7 @@ class Geometric(ProbsOrLogits):
             return (drawn.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         value, probs = broadcast_all(value, self.probs)
         probs = probs.clone()
         probs = probs.masked_fill((probs == 1) & (value == 0), 0)

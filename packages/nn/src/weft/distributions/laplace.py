@@ -61,13 +61,11 @@ class Laplace(Distribution):
         return self.loc - self.scale * drawn.sign() * weft.log1p(-drawn.abs())
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         return -weft.log(2 * self.scale) - weft.abs(value - self.loc) / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         away = value - self.loc
         return 0.5 - 0.5 * away.sign() * weft.expm1(-away.abs() / self.scale)
 

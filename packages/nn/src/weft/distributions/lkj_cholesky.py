@@ -52,13 +52,9 @@ class LKJCholesky(Distribution):
         self._beta = Beta(row + 0.5, marginal.unsqueeze(-1) - 0.5 * row)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(LKJCholesky, _instance)
-        batch_shape = Size(batch_shape)
+        new = self._expanded(LKJCholesky, ("concentration",), batch_shape, _instance)
         new.dim = self.dim
-        new.concentration = self.concentration.expand(batch_shape)
         new._beta = self._beta.expand((*batch_shape, self.dim))
-        super(LKJCholesky, new).__init__(batch_shape, self.event_shape, validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
@@ -71,8 +67,7 @@ class LKJCholesky(Distribution):
         return rows + weft.diag_embed(left.sqrt())
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         order = weft.arange(2, self.dim + 1, device=self.concentration.device)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - order

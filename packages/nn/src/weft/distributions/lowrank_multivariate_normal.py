@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 import weft
-from weft import Size, Tensor
+from weft import Tensor
 from weft.distributions import constraints
 from weft.distributions.distribution import Distribution
 from weft.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, half_log_determinant
@@ -75,15 +75,12 @@ class LowRankMultivariateNormal(Distribution):
         super().__init__(shape, loc.shape[-1:], validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(LowRankMultivariateNormal, _instance)
-        batch_shape = Size(batch_shape)
-        shape = batch_shape + self.event_shape
+        new = self._expanded(LowRankMultivariateNormal, (), batch_shape, _instance)
+        shape = new._extended_shape()
         new.loc, new.cov_diag = self.loc.expand(shape), self.cov_diag.expand(shape)
         new.cov_factor = self.cov_factor.expand(shape + self.cov_factor.shape[-1:])
         for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"):
             setattr(new, name, getattr(self, name))
-        super(LowRankMultivariateNormal, new).__init__(batch_shape, self.event_shape, validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     def _of_batch(self, matrix: Tensor) -> Tensor:
@@ -132,8 +129,7 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc + _batch_mv(self._unbroadcasted_cov_factor, of_factor) + spread
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         factor, diagonal, inner = self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, self._capacitance_tril
         distance = _batch_lowrank_mahalanobis(factor, diagonal, value - self.loc, inner)
         determinant = _batch_lowrank_logdet(diagonal, inner)

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar
 
 import weft
-from weft import Size, Tensor
+from weft import Tensor
 from weft.distributions import constraints
 from weft.distributions.distribution import Distribution
 from weft.distributions.utils import _standard_normal, lazy_property
@@ -95,15 +95,12 @@ class MultivariateNormal(Distribution):
         self._unbroadcasted_scale_tril = factor_of(name, matrix)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(MultivariateNormal, _instance)
-        batch_shape = Size(batch_shape)
-        new.loc = self.loc.expand(batch_shape + self.event_shape)
+        new = self._expanded(MultivariateNormal, (), batch_shape, _instance)
+        new.loc = self.loc.expand(new._extended_shape())
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
         for name in ("covariance_matrix", "precision_matrix", "scale_tril"):
             if name in self.__dict__:
-                setattr(new, name, self.__dict__[name].expand(batch_shape + self.event_shape + self.event_shape))
-        super(MultivariateNormal, new).__init__(batch_shape, self.event_shape, validate_args=False)
-        new._validate_args = self._validate_args
+                setattr(new, name, new._of_batch(self.__dict__[name]))
         return new
 
     def _of_batch(self, matrix: Tensor) -> Tensor:
@@ -141,8 +138,7 @@ class MultivariateNormal(Distribution):
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, drawn)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         determinant = half_log_determinant(self._unbroadcasted_scale_tril)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - determinant

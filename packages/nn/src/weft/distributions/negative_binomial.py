@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import weft
-from weft import Size, Tensor
+from weft import Tensor
 from weft.distributions import constraints
 from weft.distributions._probs_or_logits import ProbsOrLogits
 from weft.distributions.gamma import Gamma
@@ -51,12 +51,7 @@ class NegativeBinomial(ProbsOrLogits):
         super().__init__(self._param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(NegativeBinomial, _instance)
-        new.total_count = self.total_count.expand(Size(batch_shape))
-        self._expand_parameters(new, Size(batch_shape))
-        super(NegativeBinomial, new).__init__(Size(batch_shape), validate_args=False)
-        new._validate_args = self._validate_args
-        return new
+        return self._expanded(NegativeBinomial, ("total_count",), batch_shape, _instance)
 
     @property
     def mean(self) -> Tensor:
@@ -79,8 +74,7 @@ class NegativeBinomial(ProbsOrLogits):
             return weft.poisson(self._gamma.sample(sample_shape=sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         unnormalized = self.total_count * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         normalizer = -weft.lgamma(self.total_count + value) + weft.lgamma(1.0 + value) + weft.lgamma(self.total_count)
         return unnormalized - normalizer.masked_fill(self.total_count + value == 0.0, 0.0)

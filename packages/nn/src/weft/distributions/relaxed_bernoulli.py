@@ -52,11 +52,8 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
         super().__init__(Size() if scalar else self._param.size(), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(LogitRelaxedBernoulli, _instance)
+        new = self._expanded(LogitRelaxedBernoulli, (), batch_shape, _instance)
         new.temperature = self.temperature
-        self._expand_parameters(new, Size(batch_shape))
-        super(LogitRelaxedBernoulli, new).__init__(Size(batch_shape), validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -66,8 +63,7 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
         return (drawn.log() - (-drawn).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         logits, value = broadcast_all(self.logits, value)
         away = logits - value.mul(self.temperature)
         return self.temperature.log() + away - 2 * away.exp().log1p()

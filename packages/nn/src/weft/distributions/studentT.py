@@ -68,8 +68,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * (x * weft.rsqrt(z / self.df))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         y = (value - self.loc) / self.scale
         normalizer = (
             self.scale.log()

@@ -59,8 +59,7 @@ class VonMises(Distribution):
         return 1 - weft.special.i1e(self.concentration) / weft.special.i0e(self.concentration)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         # log I0(c) = log(I0(c) exp(-c)) + c, which does not overflow.
         log_bessel = weft.special.i0e(self.concentration).log() + self.concentration
         return self.concentration * weft.cos(value - self.loc) - math.log(2 * math.pi) - log_bessel

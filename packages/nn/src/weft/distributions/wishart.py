@@ -88,16 +88,11 @@ class Wishart(ExponentialFamily):
         return Chi2(self.df.unsqueeze(-1) - row)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._get_checked_instance(Wishart, _instance)
-        batch_shape = Size(batch_shape)
-        new.df = self.df.expand(batch_shape)
-        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril.expand(batch_shape + self.event_shape)
-        for name in ("covariance_matrix", "precision_matrix", "scale_tril"):
+        new = self._expanded(Wishart, ("df",), batch_shape, _instance)
+        for name in ("_unbroadcasted_scale_tril", "covariance_matrix", "precision_matrix", "scale_tril"):
             if name in self.__dict__:
-                setattr(new, name, self.__dict__[name].expand(batch_shape + self.event_shape))
-        super(Wishart, new).__init__(batch_shape, self.event_shape, validate_args=False)
+                setattr(new, name, new._of_batch(self.__dict__[name]))
         new._dist_chi2 = new._of_diagonal()
-        new._validate_args = self._validate_args
         return new
 
     def _of_batch(self, matrix: Tensor) -> Tensor:
@@ -161,8 +156,7 @@ class Wishart(ExponentialFamily):
         return found.reshape(*found.shape[:lead], math.prod(found.shape[lead:])).any(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_value(value)
         nu, p, factor = self.df, self._event_shape[-1], self._unbroadcasted_scale_tril
         solved = weft.cholesky_solve(value, factor)
         return (
