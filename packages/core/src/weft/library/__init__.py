@@ -10,6 +10,7 @@ tensors, with PyTorch's interface; an `Interceptor` sees each op that runs. Besi
 `fast_paths`    straight to the kernel for common call forms
 `interceptors`  what sees ops, and ops that are steps over lists
 `multi_tensor`  an optimizer's formula, run over lists of parameters
+`resampling`    weights by which elements are summed to a result of another size
 `kernels`       wraps the kernels of ops while a program runs
 `subclasses`    subclasses of `Tensor`
 `state`         what is going on in this thread: gradients, transforms, autocast, profiler

@@ -17,7 +17,7 @@ from weft.library.declare import in_full_precision, op, write_out
 from weft.library.fast_paths import run_for_first, run_op
 from weft.library.layouts import in_order, memory_of
 from weft.nn.functional._common import check_floating, in_layout_of, plain_numbers, require_flags, sizes
-from weft.nn.functional.resampling import Taps, resample
+from weft.nn.functional.resampling import resample
 from weft.ops.reductions import rows_total
 
 Sizes = tuple[int, ...]
@@ -662,17 +662,6 @@ def segments(size: int, out: int) -> list[tuple[int, int]]:
     return [(i * size // out, -(-(i + 1) * size // out)) for i in range(out)]
 
 
-@lru_cache(256)
-def segment_taps(size: int, out: int, work: Any) -> Taps:
-    """The elements of each window with equal weights, which have the sum 1."""
-    number = numpy.arange(out)
-    start, stop = number * size // out, -(-(number + 1) * size // out)
-    rows = start + numpy.arange((stop - start).max())[:, None]
-    return Taps(
-        size, numpy.where(rows < stop, rows, size), numpy.where(rows < stop, 1 / (stop - start), 0).astype(work)
-    )
-
-
 def average_adaptively(input: Tensor, out: Sizes) -> Tensor:
     """The mean over windows: plain ones where they divide the sizes, else one dimension after the other."""
     spatial = input._array.shape[2:]
@@ -681,8 +670,7 @@ def average_adaptively(input: Tensor, out: Sizes) -> Tensor:
         return avg_pool.op(input, kernel, kernel, (0,) * len(out), out, (True, None))
     if 0 in out or not input._array.size:
         return without_gradient(input.flatten()[:0].reshape([*input.shape[:2], *out]))
-    work = numpy.float64 if input.dtype is weft.float64 else numpy.float32
-    return resample.op(input, tuple(None if n == o else segment_taps(n, o, work) for n, o in zip(spatial, out)))
+    return resample.op(input, out, "area", (None,) * len(out), False, False, False)
 
 
 def without_gradient(result: Tensor) -> Tensor:

@@ -1,69 +1,19 @@
 """Resampling along spatial dimensions: each element of the result is a sum of elements times weights.
 
-Interpolation and adaptive averaging are this with other weights. They are found on the host for one dimension at a
-time (`Taps`), and kept, since programs resample the same sizes repeatedly.
+Interpolation and adaptive averaging are this with other weights, which `weft.library.resampling` finds.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy
 
 from weft import Tensor
 from weft.library.declare import op
+from weft.library.resampling import Taps, taps_of
 
-__all__ = ["Taps", "resample"]
-
-Sizes = tuple[int, ...]
-
-
-class Taps:
-    """The elements and weights that each element along one dimension of a result is the sum of.
-
-    Attributes
-    ----------
-    size : int
-        How many elements there are to take.
-    rows : array of int32, shape (taps, out)
-        The numbers of the elements; ``size`` stands for none, where others have more.
-    weights : array, shape (taps, out)
-    span : int
-        How many elements those of one element of the result reach over, at most.
-    is_partial : bool
-        Whether there is a none among them.
-    is_choice : bool
-        Whether each element of the result is an element itself.
-    """
-
-    def __init__(self, size: int, rows: Any, weights: Any) -> None:
-        self.size = size
-        self.rows = numpy.ascontiguousarray(rows, numpy.int32)
-        self.weights = numpy.ascontiguousarray(weights)
-        some = self.rows < size
-        self.is_partial = not some.all()
-        low, high = numpy.where(some, self.rows, size).min(0), numpy.where(some, self.rows, -1).max(0)
-        self.is_choice = not self.is_partial and len(self.rows) == 1 and bool((self.weights == 1).all())
-        self.span = max(1, int((high - low).max(initial=0)) + 1)
-
-    @cached_property
-    def transposed(self) -> Taps:
-        """The taps of the gradient: for each element, the results that it is in, and its weights there."""
-        count, out = self.rows.shape
-        some = self.rows < self.size
-        number = numpy.broadcast_to(numpy.arange(out), (count, out))[some]
-        pair, where = numpy.unique(self.rows[some].astype(numpy.int64) * out + number, return_inverse=True)
-        weights = numpy.bincount(where.reshape(-1), self.weights[some].astype(numpy.float64), len(pair))
-        row, number = pair // out, pair % out
-        counts = numpy.bincount(row, minlength=self.size)
-        place = numpy.arange(len(pair)) - (numpy.cumsum(counts) - counts)[row]
-        rows = numpy.full((max(1, int(counts.max(initial=0))), self.size), out)
-        found = numpy.zeros(rows.shape, self.weights.dtype)
-        rows[place, row], found[place, row] = number, weights
-        turned = Taps(out, rows, found)
-        turned.transposed = self
-        return turned
+__all__ = ["resample"]
 
 
 @op(
@@ -75,20 +25,53 @@ class Taps:
     vmap="merged",
     linear="input",
 )
-def resample(input: Tensor, taps: tuple[Taps | None, ...]) -> Tensor:
-    """Sums of elements of (N, C, ...) times weights; for each spatial dimension its `Taps`, or None to leave it."""
-    return resample.op(input, taps)
+def resample(
+    input: Tensor,
+    size: tuple[int, ...],
+    mode: str,
+    scales: tuple[float | None, ...],
+    align_corners: bool = False,
+    antialias: bool = False,
+    transposed: bool = False,
+) -> Tensor:
+    """Sums of elements of (N, C, ...) times weights, along each spatial dimension.
+
+    Parameters
+    ----------
+    size : tuple of int
+        The spatial sizes of the result.
+    mode : "nearest", "nearest-exact", "linear", "cubic" or "area"
+    scales : tuple of float or None
+        What the sizes were multiplied by, where places are computed with that and not with the ratio of the sizes.
+    align_corners, antialias : bool
+        See `interpolate`.
+    transposed : bool
+        The gradient of this for an input of ``size``.
+    """
+    return resample.op(input, size, mode, scales, align_corners, antialias, transposed)
 
 
 @resample.kernel
-def _(xp, input, taps):
-    for dim in reversed(range(2, input.ndim)):  # as PyTorch rounds: the last dimension first
-        if taps[dim - 2] is not None:
-            input = along(xp, input, dim, taps[dim - 2])
-    return input
+def _(xp, input, size, mode, scales, align_corners, antialias, transposed):
+    taps = taps_of(input, size, mode, scales, align_corners, antialias, transposed)
+    return weighted_sums(xp, input, taps) if any(taps) else input.copy()
 
 
-def along(xp: Any, array: Any, dim: int, taps: Taps) -> Any:
+@resample.gradient("input")
+def _(grad, input_shape, mode, scales, align_corners, antialias, transposed):
+    return resample.op(grad, tuple(input_shape[2:]), mode, scales, align_corners, antialias, not transposed)
+
+
+def weighted_sums(xp: Any, array: Any, taps: tuple[Taps | None, ...]) -> Any:
+    """The sums along each spatial dimension that has taps."""
+    for dim in reversed(range(2, array.ndim)):  # as PyTorch rounds: the last dimension first
+        each = taps[dim - 2]
+        if each is not None:
+            array = sums_along(xp, array, dim, each)
+    return array
+
+
+def sums_along(xp: Any, array: Any, dim: int, taps: Taps) -> Any:
     """The sums along one dimension."""
     if taps.is_choice and type(array) is numpy.ndarray:
         return array.take(taps.rows[0], dim)
@@ -102,8 +85,3 @@ def along(xp: Any, array: Any, dim: int, taps: Taps) -> Any:
         part *= xp.asarray(weights, dtype=array.dtype).reshape(shape)
         total = part if total is None else xp.add(total, part, out=total)
     return total
-
-
-@resample.gradient("input")
-def _(grad, taps):
-    return resample.op(grad, tuple(None if each is None else each.transposed for each in taps))

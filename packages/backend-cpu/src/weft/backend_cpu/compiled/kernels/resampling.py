@@ -20,6 +20,7 @@ from weft.backend import is_channels_last
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.layouts import flat, flat_channels_last
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
+from weft.library.resampling import Taps, taps_of
 
 Array = np.ndarray[Any, Any]
 Kernel = Callable[..., Any]
@@ -171,7 +172,7 @@ class Table:
     Attributes
     ----------
     size, rows, weights, is_partial
-        See `weft.nn.functional.resampling.Taps`.
+        See `weft.library.resampling.Taps`.
     counts : array of int32
         How many taps each element of the result has; those that stand for none are the last ones.
     """
@@ -283,34 +284,35 @@ def sums_of_planes(x: Array, planes: int, height: int, width: int, lanes: int, r
 def resample(generic: Kernel) -> Kernel:
     """Sums of elements times weights, along each spatial dimension."""
 
-    def run(input: Array, taps: Any) -> Array:
-        spatial = list(input.shape[2:])
-        out = tuple(n if each is None else each.rows.shape[1] for n, each in zip(spatial, taps))
-        if (
-            max(input.size, prod(input.shape[:2]) * prod(out)) < MIN_SIZE_FUSED
-            or not input.size
-            or max(spatial) >= 1 << 27
-        ):
-            return generic(input, taps)  # type: ignore[no-any-return]
-        last = is_channels_last(input)
-        lanes = input.shape[1] if last else 1
-        planes = prod(input.shape[:2]) // lanes
-        x = flat_channels_last(input) if last else flat(input)
-        *depth, rows, columns = (None, *taps) if len(spatial) == 1 else taps
-        height, width = (1, *spatial)[-2:]
-        each = planes * prod(spatial[:-2])
-        if lanes < LANES:
-            x = sums_of_planes(x, each, height, width, lanes, rows, columns)
-        else:
-            x = sums_of_rows(x, each * height, width, lanes, columns)
-            x = sums_of_rows(x, each, height, out[-1] * lanes, rows)
-        if depth:
-            x = sums_of_rows(x, planes, spatial[0], out[1] * out[2] * lanes, depth[0])
-        if not last:
-            return x.reshape(*input.shape[:2], *out)
-        return x.reshape(input.shape[0], *out, lanes).transpose(0, len(out) + 1, *range(1, len(out) + 1))
+    def run(input: Array, size: tuple[int, ...], *options: Any) -> Array:
+        is_small = max(input.size, prod(input.shape[:2]) * prod(size)) < MIN_SIZE_FUSED
+        taps = () if is_small or not input.size or max(input.shape[2:]) >= 1 << 27 else taps_of(input, size, *options)
+        return weighted_sums(input, taps) if any(taps) else generic(input, size, *options)  # type: ignore[no-any-return]
 
     return run
+
+
+def weighted_sums(input: Array, taps: tuple[Taps | None, ...]) -> Array:
+    """The sums along each spatial dimension that has taps, of an array that is not small."""
+    spatial = list(input.shape[2:])
+    out = tuple(n if each is None else each.rows.shape[1] for n, each in zip(spatial, taps))
+    last = is_channels_last(input)
+    lanes = input.shape[1] if last else 1
+    planes = prod(input.shape[:2]) // lanes
+    x = flat_channels_last(input) if last else flat(input)
+    *depth, rows, columns = (None, *taps) if len(spatial) == 1 else taps
+    height, width = (1, *spatial)[-2:]
+    each = planes * prod(spatial[:-2])
+    if lanes < LANES:
+        x = sums_of_planes(x, each, height, width, lanes, rows, columns)
+    else:
+        x = sums_of_rows(x, each * height, width, lanes, columns)
+        x = sums_of_rows(x, each, height, out[-1] * lanes, rows)
+    if depth:
+        x = sums_of_rows(x, planes, spatial[0], out[1] * out[2] * lanes, depth[0])
+    if not last:
+        return x.reshape(*input.shape[:2], *out)
+    return x.reshape(input.shape[0], *out, lanes).transpose(0, len(out) + 1, *range(1, len(out) + 1))
 
 
 # Grid samples: the pixels and weights of a block of places are found once for all channels.
