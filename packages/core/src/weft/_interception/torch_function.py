@@ -52,14 +52,14 @@ def arm() -> None:
     global _armed
     if _armed:
         return
-    _armed = True
     from weft._tensor.base import Tensor
     from weft.ops import all_functions
 
     weft = sys.modules["weft"]
     for name in all_functions():
         getattr(weft, name)  # those that were not asked for yet are found now
-    offer(weft, [name for name in vars(weft) if name in computations()])
+    _armed = True
+    offer(weft, [name for name in vars(weft) if name in computations()])  # first: a function bears its name there
     offer(Tensor, [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN])
     for namespace, names in _offered:
         ask_in(namespace, names)
