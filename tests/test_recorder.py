@@ -335,6 +335,98 @@ def test_all_that_a_layer_computes_is_seen(recorder, name):
     assert same(expected, found)
 
 
+class Waves(weft.autograd.Function):
+    """Saves what is neither argument nor result, and keeps a number."""
+
+    @staticmethod
+    def forward(ctx, x, scale, *rest):
+        sine = x.sin()
+        ctx.save_for_backward(sine, None)
+        ctx.scale = scale
+        return x.cos() * scale, sine.square()
+
+    @staticmethod
+    def backward(ctx, grad, other):
+        sine, _ = ctx.saved_tensors
+        assert ctx.needs_input_grad[0]
+        return -grad * sine * ctx.scale + other * 2 * sine * (1 - sine * sine).sqrt(), None, None
+
+
+class Cubes(weft.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x * x
+
+
+@weft.library.custom_op("recorder::double", mutates_args=())
+def double(x: weft.Tensor) -> weft.Tensor:
+    return weft.from_numpy(x.numpy() * 2)
+
+
+double.register_autograd(lambda ctx, grad: grad * 2)
+
+
+@pytest.mark.parametrize(
+    ("names", "function"),
+    [
+        ("Waves WavesBackward", lambda x: Waves.apply(x, 3.0, "unused")),
+        ("Cubes CubesBackward", Cubes.apply),
+        ("double double_backward", double),
+    ],
+)
+def test_a_custom_function_is_one_op_forward_and_backward(recorder, names, function):
+    x = weft.rand(5, requires_grad=True)
+
+    def whole():
+        return [each.exp() for each in as_tuple(function(x))]
+
+    expected, found = replayed(recorder, whole, [x])
+    assert same(expected, found)
+    with Names() as seen_names:
+        weft.autograd.grad(as_tuple(function(x))[0].sum(), x)
+    custom = [name for name in seen_names.names if name in names]
+    assert custom == names.split() and not {"sin", "cos", "pow", "mul", "from_numpy"} & set(seen_names.names)
+
+
+def test_second_derivatives_of_a_custom_function_are_seen_as_the_ops_in_its_backward():
+    x = weft.rand(5, requires_grad=True)
+    with Names() as names:
+        (first,) = weft.autograd.grad(Cubes.apply(x).sum(), x, create_graph=True)
+        (second,) = weft.autograd.grad(first.sum(), x)
+    assert weft.allclose(second, 6 * x) and "CubesBackward" not in names.names and "Cubes" in names.names
+
+
+def test_an_interceptor_may_answer_in_a_custom_functions_stead():
+    class Zeros(weft.library.Interceptor):
+        def instead(self, op, args):
+            if op.name != "autograd::Cubes":
+                return NotImplemented
+            result, context = op(**args)
+            return result * 0, context
+
+    x = weft.ones(2, requires_grad=True)
+    with Zeros():
+        y = Cubes.apply(x)
+    y.sum().backward()
+    assert y.tolist() == [0.0, 0.0] and x.grad.tolist() == [3.0, 3.0]
+
+
+def test_checkpoints_are_seen_as_the_ops_in_them():
+    x = weft.ones(2, requires_grad=True)
+    with Names() as names:
+        weft.utils.checkpoint.checkpoint(lambda x: x.exp().sin(), x, use_reentrant=True).sum().backward()
+    assert names.names.count("exp") == names.names.count("sin") == 2
+
+
 def test_an_interceptor_may_answer_in_an_ops_stead():
     class Doubles(weft.library.Interceptor):
         def instead(self, op, args):

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from weft._engine.tensor import TensorBase, Version, local, set_grad
 from weft._interception.transforms import GradLevel, Level, innermost, record_of, settled
-from weft.autograd.function import Function, attach_history, new_function_node
+from weft.autograd._function_operations import WithSaved, new_function_node
+from weft.autograd.function import Function, attach_history
 
 __all__ = ["VmapInfo", "apply_at_level"]
 
@@ -215,6 +216,8 @@ def mapped_function(cls: Any, outer: Any, flags: list[bool]) -> Any:
         return record_of(tensor).value if level.holds(tensor) else tensor.unsqueeze(0).expand(level.size, *tensor.shape)
 
     class Mapped(Function):
+        _is_one_op = False
+
         @staticmethod
         def forward(*args: Any, **kwargs: Any) -> Any:
             with level:
@@ -233,7 +236,7 @@ def mapped_function(cls: Any, outer: Any, flags: list[bool]) -> Any:
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             with level:
-                inner = SavedInside(ctx, inside(ctx.saved_tensors, ctx._were_batched))
+                inner = WithSaved(ctx, inside(ctx.saved_tensors, ctx._were_batched))
                 given = [None if each is None else level.batch(each) for each in grads]
                 found = as_list(cls.backward(inner, *given))
                 return tuple(
@@ -242,14 +245,3 @@ def mapped_function(cls: Any, outer: Any, flags: list[bool]) -> Any:
                 )
 
     return Mapped
-
-
-class SavedInside:
-    """A ctx whose saved tensors are those of the batch."""
-
-    def __init__(self, ctx: Any, saved: list[Any]) -> None:
-        self.__dict__["_ctx"] = ctx
-        self.__dict__["saved_tensors"] = tuple(saved)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_ctx"], name)

@@ -18,6 +18,8 @@ from weft._engine.dispatch import (
     unpack_output,
 )
 from weft._engine.tensor import DETACHED, Node, TensorBase, Version, local, next_sequence, state
+from weft._interception.interceptors import is_watched
+from weft.autograd._function_operations import FunctionOperation, new_function_node
 from weft.autograd._nodes import SavedTensor
 from weft.autograd.anomaly_mode import attach_trace
 from weft.autograd.grad_mode import no_grad
@@ -93,6 +95,8 @@ class FunctionNode(Node, FunctionCtx):
     _left_out: tuple[int, ...] = ()  # outputs without gradient, for which backward gets None
     needs_input_grad: tuple[bool, ...] = ()
     _is_read = False  # what was saved has been given away
+    _kept: Any  # once it is recorded: see `_keep`
+    _own: frozenset[str]  # names of attributes that are not the user's
 
     def label(self) -> str:
         return type(self).__name__
@@ -123,7 +127,7 @@ class FunctionNode(Node, FunctionCtx):
                 kept.append(SavedOutput(tensor._array, tensor._key, tensor._version_counter, index, wrapped))
             else:
                 kept.append((tensor, tensor._version_counter.value))
-        self._kept: Any = kept
+        self._kept = kept
         self._to_save = ()
         if local.saved_hooks:
             self._kept = [pack_value(each[0] if isinstance(each, tuple) else each) for each in kept]
@@ -181,8 +185,15 @@ class FunctionNode(Node, FunctionCtx):
                 for n, grad in enumerate(grads)
             ]
         function = self._function
-        backward = function.backward if function.backward is not Function.backward else function.vjp
-        returned = backward(self, *grads)
+        if (
+            state.intercepting
+            and is_seen(function)
+            and not local.grad_enabled
+            and self.__dict__.get("_kept") is not None
+        ):
+            returned = operation_of(function).run_backward(self, grads, self.saved_tensors)
+        else:
+            returned = function._run_backward(self, grads)
         if not isinstance(returned, tuple):
             returned = tuple(returned) if isinstance(returned, list) else (returned,)
         return self._gradients_of_tensors(returned)
@@ -228,6 +239,9 @@ class FunctionNode(Node, FunctionCtx):
         self._kept = None
 
 
+FunctionNode._own = frozenset(FunctionNode.__annotations__)
+
+
 class FunctionMeta(type):
     """Makes the class of a Function's nodes, which bears its name."""
 
@@ -264,6 +278,8 @@ class Function(metaclass=FunctionMeta):
     _backward_cls: Any
     generate_vmap_rule = False
     clear_saved_tensors_on_access = False  # let go of what was saved when backward reads it, which it may once
+    _is_one_op = True  # for interceptors; otherwise they see the ops in it
+    _operation: Any = None  # which it is
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -323,6 +339,20 @@ class Function(metaclass=FunctionMeta):
         )
 
     @classmethod
+    def _run_forward(cls, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The user's forward."""
+        if cls.setup_context is Function.setup_context:
+            return cls.forward(ctx, *args, **kwargs)
+        returned = cls.forward(*args, **kwargs)
+        cls.setup_context(ctx, args, returned)
+        return returned
+
+    @classmethod
+    def _run_backward(cls, ctx: Any, grads: Any) -> Any:
+        """The user's backward, by whichever of its names."""
+        return (cls.backward if cls.backward is not Function.backward else cls.vjp)(ctx, *grads)
+
+    @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and record it if an argument requires grad."""
         if any(isinstance(each, TensorBase) and each._key.wrapped for each in args):
@@ -333,11 +363,11 @@ class Function(metaclass=FunctionMeta):
         recorded = local.grad_enabled and any(isinstance(each, TensorBase) and each._requires_grad for each in args)
         node.needs_input_grad = tuple(isinstance(each, TensorBase) and each._requires_grad for each in args)
         node._tensor_arguments = [each._key if isinstance(each, TensorBase) else None for each in args]
-        split = cls.setup_context is not Function.setup_context
         with no_grad():
-            returned = cls.forward(*args, **kwargs) if split else cls.forward(node, *args, **kwargs)
-            if split:
-                cls.setup_context(node, args, returned)
+            if state.intercepting and is_seen(cls):
+                returned = operation_of(cls).run_forward(node, args, kwargs)
+            else:
+                returned = cls._run_forward(node, args, kwargs)
         many = isinstance(returned, (tuple, list))
         outputs = list(returned) if many else [returned]
         made = attach_history(node, list(args), outputs, recorded)
@@ -350,13 +380,19 @@ class Function(metaclass=FunctionMeta):
         return tuple(made) if many else made[0]
 
 
-def new_function_node(cls: Any) -> Any:
-    node = Node.__new__(cls)
-    node._edges = ()
-    node._extra = None
-    node._shape = None
-    node._sequence = next_sequence()
-    return node
+def is_seen(cls: Any) -> bool:
+    """Whether interceptors see a call of the function as one op, and not the ops in it."""
+    return bool(cls._is_one_op and is_watched() and not local.levels)
+
+
+def operation_of(cls: Any) -> Any:
+    """The ops that a function is for interceptors, by its name."""
+    if "_operation" not in vars(cls):
+        takes_ctx = cls.setup_context is Function.setup_context
+        signature = functools.partial(cls.forward, None) if takes_ctx else cls.forward
+        name = f"autograd::{cls.__name__}"
+        cls._operation = FunctionOperation(cls, name, f"{name}Backward", signature)
+    return cls._operation
 
 
 def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: bool) -> list[Any]:
@@ -490,6 +526,8 @@ def unknown(value: Any) -> Any:
 
 class Error(Function):
     """The identity of some tensors, whose gradient is an error."""
+
+    _is_one_op = False
 
     @staticmethod
     def forward(ctx: Any, *values: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from weft._engine.tensor import TensorBase
 from weft._interception.torch_function import flatten
+from weft.autograd._function_operations import FunctionOperation
 from weft.autograd.function import Function
 from weft.ops._inplace import bump
 
@@ -126,6 +127,7 @@ class CustomOpDef:
                     )
                 return outer._backward(ctx, *grads)
 
+        Custom._operation = FunctionOperation(Custom, self.name, f"{self.name}_backward", self._function)
         if self._vmap is not None:
             Custom.vmap = staticmethod(self._vmap)  # type: ignore[assignment]
         return Custom.apply

@@ -11,6 +11,8 @@ from weft.autograd import Function
 class Gather(Function):
     """Imported when gather is first asked for sparse gradients."""
 
+    _is_one_op = False
+
     @staticmethod
     def forward(ctx: Any, input: Any, dim: int, index: Any) -> Any:
         """Return the elements."""

@@ -261,6 +261,8 @@ def facts(tensor: Any) -> dict[str, Any]:
 class CheckpointFunction(Function):
     """The function of ``use_reentrant=True``."""
 
+    _is_one_op = False
+
     @staticmethod
     def forward(ctx: Any, function: Any, preserve_rng_state: bool, *args: Any) -> Any:
         """Compute without recording."""

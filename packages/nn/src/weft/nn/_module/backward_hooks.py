@@ -24,6 +24,8 @@ Gradients = tuple[Any, ...]
 class _OutputGate(Function):
     """Identity on the outputs; an output that was not used has the gradient None."""
 
+    _is_one_op = False
+
     @staticmethod
     def forward(ctx: Any, on_backward: Callable[[Gradients], Gradients], *tensors: Tensor) -> Gradients:
         ctx.set_materialize_grads(False)
@@ -36,6 +38,8 @@ class _OutputGate(Function):
 
 class _InputGate(Function):
     """Identity on the inputs; an input that was not used has a gradient of zeros."""
+
+    _is_one_op = False
 
     @staticmethod
     def forward(ctx: Any, on_backward: Callable[[Gradients], Gradients], *tensors: Tensor) -> Gradients:

@@ -12,6 +12,8 @@ from weft.autograd import Function
 class Rows(Function):
     """Looks rows up; imported when an embedding is first asked for sparse gradients."""
 
+    _is_one_op = False
+
     @staticmethod
     def forward(ctx: Any, weight: Tensor, indices: Tensor, padding_idx: int | None, scale_grad_by_freq: bool) -> Tensor:
         """Return ``weight[indices]``."""
