@@ -23,8 +23,8 @@ import weft.special
 import weft.utils.data
 import weft.vision.ops
 import weft.vision.transforms.functional
-from weft.ops import all_functions
 from weft.ops._declare import public_functions
+from weft.ops._families import all_functions
 
 NAMESPACES = (
     weft,

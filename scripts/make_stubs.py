@@ -293,7 +293,7 @@ def scope_of(function: Any) -> dict[str, Any]:
 
 def api() -> Iterator[str]:
     """The lines of ``_api.pyi``."""
-    from weft.ops import all_functions
+    from weft.ops._families import all_functions
 
     yield f'"""What ``import weft`` offers. {NOTE}"""\n'
     made = all_functions()
@@ -399,7 +399,7 @@ def special() -> Iterator[str]:
 
 def results() -> Iterator[str]:
     """The lines of ``return_types.pyi``."""
-    from weft.ops import all_functions
+    from weft.ops._families import all_functions
 
     yield f'"""The types of named results. {NOTE}"""\n'
     yield "from typing import Any, NamedTuple\n"
@@ -424,7 +424,7 @@ def types_in(written: str, count: int) -> list[str]:
 
 def later() -> Iterator[str]:
     """The lines of ``ops/_lazy_names.py``."""
-    from weft.ops import FAMILIES, LAZY_FAMILIES
+    from weft.ops._families import FAMILIES, LAZY_FAMILIES
 
     yield f'"""What families have that are imported when first asked for.\n\n{NOTE}\n"""\n'
     at_once = public_functions(importlib.import_module(f"weft.ops.{family}") for family in FAMILIES)

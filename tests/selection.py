@@ -99,7 +99,7 @@ def served(module: str) -> set[str]:
 
 def declaring_module(op: str) -> str:
     """Where an op, by its full name, is declared."""
-    from weft.ops._declare import registry
+    from weft.ops._registry import registry
 
     importlib.import_module("weft.nn.functional")  # declares the ops of nn
     declaration = registry.get(op)

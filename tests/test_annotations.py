@@ -10,8 +10,8 @@ import weft.fft
 import weft.linalg
 import weft.nn.functional as F
 import weft.special
-from weft.ops import all_functions
 from weft.ops._declare import public_functions
+from weft.ops._families import all_functions
 
 # Kernels and what needs a compiler or a GPU; commands, whose import runs them.
 LEFT_OUT = ("weft.backend_cpu.", "weft.backend_cuda.")

@@ -72,7 +72,7 @@ def kernels(tmp_path_factory):
 OPS = """
 import weft
 from weft.library import Interceptor, get_op
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 import mylib
 
 class Seen(Interceptor):

@@ -27,8 +27,8 @@ import weft.linalg
 import weft.nn.functional as F
 import weft.ops.orthogonal_polynomials
 import weft.special
-from weft.ops import all_functions
-from weft.ops._declare import registry
+from weft.ops._families import all_functions
+from weft.ops._registry import registry
 from weft.testing import _core_samples as _core_samples
 from weft.testing import call
 from weft.testing._samples import _generators as tiny

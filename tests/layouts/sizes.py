@@ -21,7 +21,7 @@ import weft
 from weft._devices.devices import key_of
 from weft.backend import KernelBySize, invalidate_kernels
 from weft.backend_cpu import NUMPY_KERNELS, SMALL_ARRAYS, libraries
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 
 MOST = 1 << 17  # elements of a tensor here; what is beyond is a number of multiplications, see `Size.third`
 SMALLEST = 5  # what is less is no size, but a number of dimensions or operands

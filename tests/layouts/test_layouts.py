@@ -22,7 +22,7 @@ from calls import WITHOUT, names
 from trial import Tally, kernels_of, share, sizes_of, try_function
 
 import weft
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 
 SETTING = os.environ.get("WEFT_LAYOUTS", "0/4000")
 DTYPES = (weft.float32, weft.bfloat16, weft.int64)

@@ -16,7 +16,7 @@ from sizes import Size
 from trial import Tally, try_function
 
 import weft
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 
 
 @contextmanager

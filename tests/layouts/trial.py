@@ -18,7 +18,7 @@ from sizes import BASE, Size, sizes
 
 import weft
 from weft.backend_cpu import libraries
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 
 MODES: dict[str, Any] = {"fast": nullcontext, "numpy": numpy_alone}
 if not libraries.available():

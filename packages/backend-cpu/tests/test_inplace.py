@@ -3,8 +3,8 @@
 import pytest
 
 import weft
-from weft.ops import all_functions
-from weft.ops._declare import registry
+from weft.ops._families import all_functions
+from weft.ops._registry import registry
 
 all_functions()
 NAMES = [

@@ -6,7 +6,7 @@ import pytest
 import weft
 import weft.nn
 from weft.backend_cpu import compiled, libraries
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 
 pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="needs Numba")
 

@@ -11,7 +11,7 @@ import pytest
 import weft
 from weft.backend_cpu import libraries, onednn
 from weft.nn.functional import convolution as declared
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 from weft.testing import assert_close
 
 pytestmark = pytest.mark.skipif(onednn not in libraries.available(), reason="needs oneDNN")

@@ -25,7 +25,7 @@ assert not weft.zeros(1000).any() and (weft.ones(7) + 1).sum() == 14
 """
 KERNEL = """
 import weft
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 import numpy as np
 def skips_the_last_row(x):
     made = np.empty_like(x)

@@ -5,7 +5,7 @@ import pytest
 
 import weft
 from weft.backend_cpu import compiled, libraries
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 
 pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="needs Numba")
 

@@ -7,7 +7,7 @@ import pytest
 import weft
 from weft.autograd import grad, gradcheck, gradgradcheck
 from weft.library import pointwise
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 from weft.testing import backend_suite, call, checks, samples
 from weft.testing._samples import function_of, naming_sample, sample_inputs, sample_names
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import weft
-from weft._plugins.kernel_checks import unknown_names
 from weft._plugins.kernel_names import NAMES
+from weft._plugins.name_checks import unknown_names
 from weft._plugins.versions import meets, requirement_on
 
 GOOD = """
@@ -486,7 +486,7 @@ def test_a_kernels_own_exception_keeps_its_type_and_carries_the_plugins_name(sit
 def test_a_kernel_whose_first_result_was_right_is_called_without_a_check(site):
     code = """
 import weft_wrong
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 x = weft.ones(2)
 x + x
 kind = x._key

@@ -68,7 +68,7 @@ from weft.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from weft.ops import functions
+from weft.ops._families import functions
 from weft.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from weft.serialization import load, save
 from weft.storage import TypedStorage, UntypedStorage, is_storage

@@ -5,13 +5,19 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = ["AcceleratorError", "OutOfMemoryError", "warn_deprecated"]
+__all__ = ["AcceleratorError", "OutOfMemoryError", "PluginError", "warn_deprecated"]
 
 
 class OutOfMemoryError(RuntimeError):
     """A device has not the memory for a result; on the CPU it is a plain RuntimeError, as in PyTorch."""
 
     __module__ = "weft"
+
+
+class PluginError(RuntimeError):
+    """A plugin is installed and cannot bring what was asked for; its own exception is the ``__cause__``."""
+
+    __module__ = "weft.plugins"  # where users and tracebacks find it
 
 
 def warn_deprecated(name: str, instead: str) -> None:

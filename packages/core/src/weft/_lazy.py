@@ -5,6 +5,8 @@ import pkgutil
 import sys
 from typing import Any
 
+from weft._interception.torch_function import found_later
+from weft._plugins.access import plugins
 from weft.ops._lazy_names import FUNCTIONS
 
 # Which distribution brings which first-party name. Portions are found on the path; this table only words the errors.
@@ -146,10 +148,8 @@ def load(name: str, package: str = "weft") -> Any:
     if full in FIRST_PARTY:
         raise AttributeError(f"{missing}; install it with: pip install {FIRST_PARTY[full]}")
     if package == "weft":
-        from weft.plugins import namespace, namespaces
-
-        if name in namespaces(include_disabled=True):
-            found = namespace(name)
+        if name in plugins().namespaces(include_disabled=True):
+            found = plugins().namespace(name)
             setattr(sys.modules[package], name, found)  # so that the next use is a plain attribute
             return found
     raise AttributeError(missing)
@@ -164,8 +164,6 @@ def lazy(name: str) -> Any:
         If the module's distribution is not installed, with the command that installs it.
     """
     found = attribute_of(HOMES[name], name, f"module 'weft' has no attribute {name!r}")
-    from weft._interception.torch_function import found_later
-
     found = found_later(sys.modules["weft"], name, found)
     setattr(sys.modules["weft"], name, found)
     return found
@@ -198,8 +196,6 @@ def names(package: str = "weft") -> set[str]:
     """What `load` would find, without importing any of it: for ``dir(weft)`` and completion in editors."""
     found = {module.name for module in pkgutil.iter_modules(sys.modules[package].__path__)}
     if package == "weft":
-        from weft.plugins import namespaces
-
-        found.update(namespaces())
+        found.update(plugins().namespaces())
         found.update(name for name, home in HOMES.items() if home.split(".")[1] in found)
     return {name for name in found if not name.startswith("_")}

@@ -21,7 +21,8 @@ from weft._dtypes.dtypes import dtype
 from weft._engine import arrays as small_arrays
 from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import state
-from weft._plugins.kernel_checks import check_names as check_kernel_names
+from weft._plugins.access import plugins
+from weft._plugins.name_checks import check_names as check_kernel_names
 from weft._processes import hold_during_fork, quiet_fork
 from weft._tensor.base import wrap as tensor_from_array
 from weft._tensor.layout import in_order, is_channels_last
@@ -353,9 +354,7 @@ def scientific(xp: Any, module: str, op: str) -> Any:
         def bessel_j0(xp, input):
             return scientific(xp, "special", "bessel_j0").j0(input)
     """
-    from weft.plugins import loaded_backends
-
-    backends, arrays = loaded_backends(), getattr(xp, "ndarray", xp)
+    backends, arrays = plugins().loaded_backends(), getattr(xp, "ndarray", xp)
     owners = [each for each in backends if each.xp is xp]
     owners = owners or [each for each in backends if getattr(each.xp, "ndarray", each.xp) is arrays]
     for owner in owners:

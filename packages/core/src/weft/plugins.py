@@ -41,7 +41,8 @@ from typing import Any
 
 import pluggy
 
-from weft._plugins.registry import PluginError, Record, Registry
+from weft._errors import PluginError
+from weft._plugins.registry import Record, Registry
 from weft.backend import Backend
 
 __all__ = [
@@ -134,8 +135,7 @@ class Hooks:
         """
 
 
-for _public in (PluginError, Record):
-    _public.__module__ = __name__  # where users and tracebacks find them
+Record.__module__ = __name__  # where users and tracebacks find them
 
 _registry = Registry(Hooks)
 

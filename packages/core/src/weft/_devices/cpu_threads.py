@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft._plugins.access import plugins
+
 __all__ = ["get_num_interop_threads", "get_num_threads", "set_num_interop_threads", "set_num_threads"]
 
 
@@ -42,9 +44,7 @@ def set_num_interop_threads(num: int) -> None:
 
 def cpu() -> Any:
     """The CPU backend, loaded when first asked for."""
-    from weft.plugins import backend
-
-    return backend("cpu")
+    return plugins().backend("cpu")
 
 
 def positive(name: str, num: object) -> int:

@@ -11,7 +11,9 @@ import numpy
 from weft._dtypes.dtypes import STORABLE, default_listeners, dtype, get_default_dtype
 from weft._engine.dispatch_keys import DTYPES_PER_DEVICE, DispatchKey
 from weft._engine.tensor import intercept, local, state
+from weft._plugins.access import plugins
 from weft._processes import renew_in_child
+from weft.ops._registry import registry
 
 
 class device:
@@ -128,9 +130,7 @@ def resolve_device(given: Any = None) -> device:
     """The full device for what a caller gave: accelerators always have an index."""
     found = current_device() if given is None else device(given)
     if found.index is None and found.type != "cpu":
-        from weft.plugins import backend
-
-        found = device(found.type, backend(found.type).current_device())
+        found = device(found.type, plugins().backend(found.type).current_device())
     if found.type == "cpu":  # there is one: cpu:0 is another spelling
         return cpu
     return found
@@ -156,7 +156,7 @@ def backend_of(where: device) -> Any:
     """The backend of a device; loads its plugin when first asked for."""
     global _backend
     if _backend is None:
-        from weft.plugins import backend as _backend
+        _backend = plugins().backend
     return _backend(where.type)
 
 
@@ -199,8 +199,6 @@ def adding(keys: dict[Any, DispatchKey], element: dtype) -> Any:
     """Adds arrays of half precision in place by the kernel of `add`: array libraries have no vector code for them."""
 
     def accumulate(total: Any, more: Any, out: Any) -> None:
-        from weft.ops._declare import registry
-
         out[...] = registry["core::add"].op.kernel(keys[element.numpy])(total, more)
 
     return accumulate

@@ -31,7 +31,10 @@ __all__ = [
     "unmasked",
 ]
 
+Offers = Callable[[], list[tuple[Any, Iterable[str]]]]
+
 _offered: list[tuple[Any, Iterable[str]]] = []  # namespaces, and which of their names are public functions
+_offers: list[Offers] = []  # what is asked for more of them when functions begin to ask
 _asking: dict[Any, Any] = {}  # from a function that asks first to what it does then
 _armed = False
 
@@ -47,37 +50,30 @@ def offer(namespace: Any, names: Iterable[str]) -> None:
         ask_in(namespace, names)
 
 
+def offer_when_armed(offers: Offers) -> Offers:
+    """Offer what a function returns when functions begin to ask: to find it takes longer than ``import weft`` should."""
+    _offers.append(offers)
+    return offers
+
+
 def arm() -> None:
     """From now on public functions ask for overrides."""
     global _armed
     if _armed:
         return
-    from weft._tensor.base import Tensor
-    from weft.ops import all_functions
-
-    weft = sys.modules["weft"]
-    for name in all_functions():
-        getattr(weft, name)  # those that were not asked for yet are found now
+    found = [each for offers in _offers for each in offers()]
     _armed = True
-    offer(weft, [name for name in vars(weft) if name in computations()])  # first: a function bears its name there
-    offer(Tensor, [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN])
+    for namespace, names in found:  # first: a function bears its name there
+        offer(namespace, names)
     for namespace, names in _offered:
         ask_in(namespace, names)
 
 
-@cache
-def computations() -> frozenset[str]:
-    """The functions at the top level that compute with tensors, and are no switches or questions of the process."""
-    from weft._lazy import LAZY
-    from weft.ops import all_functions
-
-    of_networks = f"{LAZY['weft.nn.functional']} {LAZY['weft.nn.toplevel']}".split()
-    return frozenset([*all_functions(), *of_networks, "tensor", "as_tensor", "from_numpy"]) - OWN
-
-
 def found_later(namespace: Any, name: str, function: Any) -> Any:
     """What a namespace shows of a function that was only now found."""
-    if not _armed or type(function) is not FunctionType or name not in computations():
+    if not _armed or type(function) is not FunctionType:
+        return function
+    if not any(each is namespace and name in names for each, names in _offered):
         return function
     return asking(function, name, namespace.__name__)
 

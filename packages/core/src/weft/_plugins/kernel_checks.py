@@ -1,17 +1,16 @@
-"""Kernels of plugins: whether the op exists that they are for, and whether they return what it declares.
+"""Kernels of plugins: whether they return what their op declares.
 
-Names are checked when a plugin is loaded. The first result of each kernel of a third party's is checked for its type,
-dtype and, of pointwise ops, shape; after that the kernel is called as if nothing had been. ``WEFT_CHECK_KERNELS=1``
-checks every result of every kernel, our own included, against the op's declared kernel.
+The first result of each kernel of a third party's is checked for its type, dtype and, of pointwise ops, shape; after
+that the kernel is called as if nothing had been. ``WEFT_CHECK_KERNELS=1`` checks every result of every kernel, our own
+included, against the op's declared kernel.
 """
 
 from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy
@@ -20,9 +19,11 @@ from weft._dtypes.dtypes import bfloat16, float16, float32
 from weft._engine.dispatch_keys import DispatchKey, KernelBySize
 from weft._engine.tensor import state
 from weft._engine.unresolved import Unresolved
+from weft._errors import PluginError
 from weft._interception.profiling import copies
 from weft._lazy import FIRST_PARTY
-from weft._plugins.kernel_names import NAMES
+from weft._plugins.access import plugins
+from weft.backend import destination, invalidate_kernels
 
 always = os.environ.get("WEFT_CHECK_KERNELS", "0") not in ("", "0")
 OURS = frozenset(FIRST_PARTY.values()) | {"weft-core"}
@@ -31,8 +32,6 @@ OURS = frozenset(FIRST_PARTY.values()) | {"weft-core"}
 @contextmanager
 def checking() -> Iterator[None]:
     """Check every result of every kernel within the block, as ``WEFT_CHECK_KERNELS=1`` does."""
-    from weft.backend import invalidate_kernels
-
     global always
     if always:
         yield
@@ -46,56 +45,9 @@ def checking() -> Iterator[None]:
         invalidate_kernels()
 
 
-# Names ---------------------------------------------------------------------------------------------------
-
-
-def unknown_names(names: Iterable[str]) -> dict[str, list[str]]:
-    """Which names are no op's, and the nearest that are. Of a namespace nobody has declared, any may be."""
-    unknown = [name for name in names if name not in names_of_ours()]
-    if not unknown:
-        return {}
-    import difflib
-
-    known = names_of_ours() | {op.name for op in state.ops}
-    spaces = {name.partition("::")[0] for name in known}
-    unknown = [name for name in unknown if name not in known and name.partition("::")[0] in spaces]
-    return {name: difflib.get_close_matches(name, known, 3) for name in unknown}
-
-
-@cache
-def names_of_ours() -> frozenset[str]:
-    """The ops of weft's own packages, also those that nothing has declared yet."""
-    return frozenset(f"{space}::{name}" for space, listed in NAMES.items() for name in listed.split())
-
-
-def check_names(table: Iterable[str], what: str) -> None:
-    """Refuse kernels for ops that do not exist.
-
-    Parameters
-    ----------
-    table : iterable of str
-        The full names of the ops, ``"core::add"``. In a namespace that weft has no ops in, any name may be one.
-    what : str
-        Who has the kernels, for the error.
-
-    Raises
-    ------
-    TypeError
-        With the names that were perhaps meant.
-    """
-    for name, near in unknown_names(table).items():
-        meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise TypeError(f"{what} has a kernel for {name!r}, and there is no such op{meant}")
-
-
-# Results -------------------------------------------------------------------------------------------------
-
-
 def owner_of(name: str, device: str) -> Any:
     """The plugin whose kernel, perhaps, an op runs on a device: of single kernels, else of the backend; or None."""
-    from weft.plugins import kernel_owner
-
-    return kernel_owner(name, device)
+    return plugins().kernel_owner(name, device)
 
 
 def note(error: BaseException, name: str, key: Any) -> None:
@@ -139,10 +91,8 @@ class Guard:
 
     def _is_replaced(self) -> bool:
         """Whether somebody has another kernel than the declared one: this needs no comparison with itself."""
-        from weft.plugins import backend, kernels
-
         name, device = self._declaration.name, self._kind.device.type
-        owner = backend(device)
+        owner = plugins().backend(device)
 
         def declared(*args: Any) -> Any:
             raise NotImplementedError
@@ -152,7 +102,7 @@ class Guard:
         if kept and self._kind.dtype in halves:
             kept = owner.half_kernel(name, self._kind.dtype, declared) is declared
             kept = kept and owner.kernel(name, float32, declared) is declared
-        return not kept or name in kernels(device)
+        return not kept or name in plugins().kernels(device)
 
     def around(self, kernel: Any) -> Any:
         """The kernel, with checks of all its results or of the first."""
@@ -206,8 +156,6 @@ class Guard:
         return self._known[key]
 
     def _of_generic(self, args: tuple[Any, ...]) -> Any:
-        from weft.backend import destination
-
         if self._generic is None:
             self._generic, _ = self._declaration.prepare(self._kind, own=False)
         op, destination.op = destination.op, ""
@@ -244,8 +192,6 @@ class Guard:
             raise self._wrong(f"returned {said(shapes(found))}", said(expected))
 
     def _wrong(self, what: str, wanted: Any) -> Exception:
-        from weft.plugins import PluginError
-
         who = "core's own kernel" if self._plugin is None else f"the kernel of plugin {self._plugin}"
         name, device = self._declaration.name, self._kind.device.type
         return PluginError(f"{name} on {device}, {self._kind.dtype.name}: {who} {what}; the op declares {wanted}")

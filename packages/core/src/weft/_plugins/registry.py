@@ -19,8 +19,9 @@ from typing import Any
 import pluggy
 
 from weft import __version__ as CORE_VERSION
+from weft._errors import PluginError
 from weft._lazy import FIRST_PARTY
-from weft._plugins.kernel_checks import check_names
+from weft._plugins.name_checks import check_names
 from weft._plugins.versions import meets, normalized, requirement_on
 from weft._processes import renew_in_child
 from weft.backend import Backend
@@ -36,10 +37,6 @@ ARGUMENT = {"weft_backend": "device", "weft_kernels": "device", "weft_namespace"
 
 NOT_LOADED, LOADED, FAILED = "not loaded", "loaded", "failed"
 UNAVAILABLE, REFUSED, DISABLED = "unavailable", "refused", "disabled"
-
-
-class PluginError(RuntimeError):
-    """A plugin is installed and cannot bring what was asked for; its own exception is the ``__cause__``."""
 
 
 @dataclass(frozen=True)

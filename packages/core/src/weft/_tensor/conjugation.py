@@ -14,6 +14,7 @@ from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved
 from weft._interception.interceptors import Operation, is_watched, operations
 from weft._interception.transforms import keep_call
+from weft.ops._registry import registry
 
 __all__ = ["bits_of", "materialized", "refuse_bits", "resolved", "run_view", "with_bits"]
 
@@ -45,12 +46,10 @@ Operation("core::resolve", lambda input: resolved(input))
 
 def materialized(tensor: Any) -> Any:
     """A copy of a tensor with bits that has none, as `clone` makes it."""
-    from weft.ops.creation import clone
-
     key = tensor._key
     made: Any = make(run_quietly(tensor._array.resolve), key_of(key.dtype, key.device))
     if tensor._requires_grad and local.grad_enabled:
-        record(clone.op, made, (tensor, None), 1)
+        record(registry["core::clone"].op, made, (tensor, None), 1)
     return made
 
 

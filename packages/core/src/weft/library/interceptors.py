@@ -7,7 +7,7 @@ from typing import Any
 
 from weft._interception.interceptors import Interceptor, Operation, is_watched, method_operation, operations
 from weft._tensor.base import Tensor
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 
 __all__ = ["Interceptor", "Operation", "get_op", "is_watched"]
 

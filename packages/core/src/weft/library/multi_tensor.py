@@ -24,6 +24,7 @@ from weft._engine.dispatch_keys import DispatchKey
 from weft._engine.tensor import local, run_quietly
 from weft._interception.interceptors import Operation, is_watched
 from weft._interception.profiling import watched
+from weft._plugins.access import plugins
 from weft._tensor.base import Tensor
 from weft.ops._inplace import bump
 
@@ -115,11 +116,9 @@ class MultiTensorStep:
         return found
 
     def _run_on_arrays(self, key: DispatchKey, columns: Sequence[Row], options: dict[str, Any]) -> None:
-        from weft.plugins import kernels
-
         device = key.device
         backend = backend_of(device)
-        kernel = kernels(device.type).get(self.name)
+        kernel = plugins().kernels(device.type).get(self.name)
         if kernel is None:
             generic = functools.partial(self._in_blocks, _block_class(backend.xp))
             kernel = backend.kernel(self.name, key.dtype, generic)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from weft._engine.tensor import TensorBase, local
 from weft._interception.transforms import record_of, settled
+from weft.ops._registry import registry
 
 __all__ = [
     "Batch",
@@ -224,9 +225,7 @@ def warn_slow(name: str, size: int) -> None:
 
 def stack(rows: list[Any]) -> Any:
     """Results of the examples as a batch."""
-    from weft.ops.joining import stack as stack_function
-
-    return stack_function(rows)
+    return registry["core::stack"].function(rows)
 
 
 def reads_values(function: Callable[..., R]) -> Callable[..., R]:

@@ -62,11 +62,13 @@ from weft._engine.dispatch_keys import DispatchKey, KernelBySize
 from weft._engine.functions import by_name
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, install, is_collision, local, run_elsewhere, state
+from weft._errors import PluginError
 from weft._interception import transforms
 from weft._interception.autocast import in_precision
 from weft._interception.interceptors import Operation, intercepted, is_watched
 from weft._interception.profiling import watched
 from weft._interception.torch_function import arm, awakened, call_override, flatten, overriding, public, unmasked
+from weft._plugins.access import plugins
 from weft._plugins.kernel_checks import checked_kernel, note
 from weft._tensor import conjugation
 from weft._tensor.base import Tensor
@@ -76,11 +78,11 @@ from weft.ops._batching import reads_values
 from weft.ops._geometry import broadcast_shapes
 from weft.ops._inplace import view_inplace, write_inplace, write_out
 from weft.ops._node_names import node_name
+from weft.ops._registry import registry
 from weft.random import default_generator_of
 
-__all__ = ["Declaration", "composite", "op", "pointwise", "public_functions", "registry"]
+__all__ = ["Declaration", "composite", "op", "pointwise", "public_functions"]
 
-registry: dict[str, Declaration] = {}
 OUTPUTS = ("output", "outputs", "later_outputs")  # what an op's gradients take of its results: one of them
 CATEGORIES = ("bool", "int", "float", "complex", "float8")
 Rule = tuple[Any, tuple[str, ...]]  # a gradient's function, and what it takes: gradients and values by name
@@ -222,10 +224,8 @@ class Declaration:
 
     def find_kernel(self, device: Any, compute: dtype, own: bool = True) -> Any:
         """A plugin's or the backend's own kernel by the op's name, else the generic one; at once, without ``own``."""
-        from weft.plugins import kernels
-
         backend = backend_of(device)
-        found = kernels(device.type).get(self.name) if own else None
+        found = plugins().kernels(device.type).get(self.name) if own else None
         if found is None:
             named = isinstance(self.generic, str)
             generic = getattr(backend.xp, self.generic) if named else partial(self.generic, backend.xp)
@@ -236,9 +236,7 @@ class Declaration:
 
     def find_half_kernel(self, device: Any, element: dtype, generic: Any) -> Any:
         """The backend's kernel of half precision, else the one that computes in float32; a plugin's own stays."""
-        from weft.plugins import kernels
-
-        if self.name in kernels(device.type):
+        if self.name in plugins().kernels(device.type):
             return generic
         backend = backend_of(device)
         found = backend.half_kernel(self.name, element, generic)
@@ -479,8 +477,6 @@ class Declaration:
                 return run_elsewhere(kernel, *arrays)
             except Exception as raised:
                 error = raised
-        from weft.plugins import PluginError
-
         key = next((each._key for arg in args for each in members(arg)), None)
         if isinstance(error, PluginError):
             raise error

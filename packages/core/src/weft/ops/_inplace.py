@@ -32,6 +32,7 @@ from weft._interception.interceptors import Operation, intercepted, is_watched, 
 from weft._interception.torch_function import flatten
 from weft._settings import warn_caller_once, warn_of_lost_part
 from weft.backend import destination
+from weft.ops._registry import registry
 
 
 def check_writable(name: str, tensor: Any, others_require_grad: bool, memory: bool = True) -> None:
@@ -474,7 +475,7 @@ def rebase_history(self: Any, result: Any) -> None:
         set_output_index(self, output_index(result))
         follow_history(self, before)
         return
-    scatter = view_scatter()
+    scatter: Op = registry["core::view_scatter"].op
     before = alias(base)
     mask = (1 if base._requires_grad else 0) | (2 if result._requires_grad else 0)
     node = make_node(scatter, scatter.plan(mask), (before, result, self._view_fn, memory_order(base)), mask)
@@ -504,13 +505,6 @@ def follow_history(tensor: Any, before: Any) -> None:
     hooks = None if tensor._extra is None else tensor._extra.hooks
     if hooks is not None and hooks.retains_grad:
         hooks.follow_history(tensor, *before)
-
-
-def view_scatter() -> Op:
-    from weft.ops.views import view_scatter as function
-
-    found: Op = function.op
-    return found
 
 
 def write_out(

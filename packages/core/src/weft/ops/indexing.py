@@ -7,7 +7,6 @@ import operator
 import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from types import EllipsisType
 from typing import Any
 
 import numpy
@@ -16,7 +15,6 @@ from weft._devices.devices import backend_of
 from weft._dtypes.dtypes import BY_NUMPY, bool_, dtype, int64, scalar_dtype, uint64
 from weft._engine import functions
 from weft._engine.dispatch import make
-from weft._engine.methods import ops as methods_ops
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local, state
 from weft._interception.interceptors import intercepted, is_watched, method_operation
@@ -42,7 +40,7 @@ from weft.ops._inplace import (
 )
 from weft.ops.comparison import fill_where, filling
 from weft.ops.creation import arange, element_of, fitting
-from weft.ops.views import basic_embed, embed, expand, reshape
+from weft.ops.views import basic, basic_embed, expand, reshape
 from weft.types import Scalar
 
 INDEX_DTYPES = ("int64", "int32", "int16", "int8", "uint8", "bool")
@@ -107,29 +105,7 @@ def check_all_positions(shape: tuple[int, ...], indices: Any) -> None:
             check_positions(index, size, dim, -size)
 
 
-# x[...] with numbers, slices, None and Ellipsis: a view
-
-
-@op(view=True, name="getitem")
-def basic(input: Tensor, key: tuple[int | slice | EllipsisType | None, ...]) -> Tensor:
-    """The view that NumPy's basic indexing gives; the key is complete and checked."""
-    return basic.op(input, key)
-
-
-@basic.kernel
-def _(xp, input, key):
-    return input[key]
-
-
-@basic.gradient("input")
-def _(grad, input_shape, key):
-    return embed.op(grad, input_shape, basic.op.name, (key,))
-
-
-@basic.vmap
-def _(batch):
-    input, key = batch.args
-    return basic.op(input, (slice(None), *key))
+# x[...]
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
@@ -799,7 +775,6 @@ def overridden(name: str, error: Exception, self: Any, index: Any, *value: Any) 
 
 
 quick_methods["__getitem__"] = getitem
-methods_ops.basic = basic.op
 quick_methods["__setitem__"] = setitem
 
 

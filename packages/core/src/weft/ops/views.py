@@ -6,6 +6,7 @@ import builtins
 import itertools
 import math
 from collections.abc import Sequence
+from types import EllipsisType
 from typing import Any
 
 import numpy
@@ -24,7 +25,7 @@ from weft._tensor.base import Tensor, add_members
 from weft._tensor.conjugation import bits_of, refuse_bits
 from weft._tensor.layout import order_of
 from weft.ops._batching import Batch, rule_for
-from weft.ops._declare import ALL_DTYPES, composite, op, registry
+from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import (
     addressable,
     as_shape,
@@ -39,6 +40,7 @@ from weft.ops._geometry import (
     wrap_dims,
 )
 from weft.ops._inplace import bump, view_inplace
+from weft.ops._registry import registry
 from weft.ops.creation import from_host, zeros_like
 from weft.storage import address, owner
 from weft.types import DType, MemoryFormat, Scalar
@@ -504,8 +506,6 @@ def _(batch):
     input, size = batch.args
     new = len(size) - batch.rank()
     whole = (slice(None),) if not new else (slice(None), *(None,) * new)
-    from weft.ops.indexing import basic
-
     return expand.op(basic.op(input, (*whole, ...)), (batch.size, *size))
 
 
@@ -896,8 +896,6 @@ def _(xp, input, shape, of, args):
 
 def basic_embed(input: Any, shape: tuple[int, ...]) -> Any:
     """Zeros of a shape with a smaller tensor in the corner where all positions are 0."""
-    from weft.ops.indexing import basic
-
     return embed.op(input, shape, basic.op.name, (tuple(slice(n) for n in input._array.shape),))
 
 
@@ -1595,6 +1593,31 @@ def _(grad):
     return view_as_real(grad.resolve_conj())
 
 
+# x[...] with numbers, slices, None and Ellipsis: a view
+
+
+@op(view=True, name="getitem")
+def basic(input: Tensor, key: tuple[int | slice | EllipsisType | None, ...]) -> Tensor:
+    """The view that NumPy's basic indexing gives; the key is complete and checked."""
+    return basic.op(input, key)
+
+
+@basic.kernel
+def _(xp, input, key):
+    return input[key]
+
+
+@basic.gradient("input")
+def _(grad, input_shape, key):
+    return embed.op(grad, input_shape, basic.op.name, (key,))
+
+
+@basic.vmap
+def _(batch):
+    input, key = batch.args
+    return basic.op(input, (slice(None), *key))
+
+
 # Several views at once
 
 
@@ -1620,9 +1643,7 @@ def _(grads, input_shape, sizes, dim):
         like.new_zeros((*input_shape[:dim], size, *input_shape[dim + 1 :])) if grad is None else grad
         for grad, size in zip(grads, sizes)
     ]
-    from weft.ops.joining import cat
-
-    return cat(full, dim)
+    return registry["core::cat"].function(full, dim)
 
 
 @split_sizes.vmap
@@ -1939,9 +1960,7 @@ def _(xp, input, dim):
 @unbind.gradient("input")
 def _(grads, input_shape, dim):
     nothing = zeros_like(next(grad for grad in grads if grad is not None))
-    from weft.ops.joining import stack
-
-    return stack([nothing if grad is None else grad for grad in grads], dim)
+    return registry["core::stack"].function([nothing if grad is None else grad for grad in grads], dim)
 
 
 @unbind.vmap
@@ -2067,6 +2086,7 @@ def in_order(tensor: Any, order: tuple[int, ...]) -> Any:
     return permute(ordered, tuple(order.index(dim) for dim in range(len(order))))
 
 
+methods_ops.basic = basic.op
 methods_ops.expand, methods_ops.permute, methods_ops.squeeze = expand.op, permute.op, squeeze.op
 methods_ops.select, methods_ops.slice_dim = select.op, slice_dim.op
 methods_ops.transpose, methods_ops.unsqueeze, methods_ops.view = transpose.op, unsqueeze.op, view.op

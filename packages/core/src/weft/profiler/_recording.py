@@ -19,7 +19,7 @@ from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import state, watch
 from weft._interception import profiling
 from weft._interception.profiling import copies
-from weft.ops._declare import registry
+from weft.ops._registry import registry
 from weft.profiler._names import floating_point_operations, public_name
 
 __all__ = ["Recorder", "Span"]

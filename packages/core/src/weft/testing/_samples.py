@@ -18,8 +18,8 @@ from typing import Any
 
 import weft
 from weft.autograd.gradcheck import described
-from weft.ops import all_functions
-from weft.ops._declare import registry
+from weft.ops._families import all_functions
+from weft.ops._registry import registry
 from weft.testing._creation import make_tensor
 
 all_functions()  # so that the registry has all of core's ops, also those that nobody has asked for yet

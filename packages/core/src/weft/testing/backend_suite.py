@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import weft
-from weft._plugins.kernel_checks import check_names, checking
+from weft._plugins.kernel_checks import checking
+from weft._plugins.name_checks import check_names
 from weft.backend import NoEquivalentError
 from weft.plugins import backend
 from weft.testing import _core_samples as _core_samples
