@@ -199,7 +199,7 @@ def test_threads_that_meet_in_the_context_get_one_each():
         import threading, weft
         from weft._engine.tensor import local, state
         inside, done, x = threading.Event(), threading.Event(), weft.ones(2)
-        op = registry["core::exp"].op
+        op = weft.ops._registry.registry["core::exp"].op
         kernel = op.kernel(x._key)
         def waits(array):
             inside.set()
@@ -223,7 +223,7 @@ def test_a_kernel_that_calls_ops_needs_no_contexts_of_threads():
         import numpy, weft
         from weft._engine.tensor import state
         x = weft.ones(2)
-        op = registry["core::exp"].op
+        op = weft.ops._registry.registry["core::exp"].op
         op.kernel(x._key)
         def calls(array):
             with numpy.errstate(all="raise"):

@@ -23,8 +23,8 @@ from weft.ops._declare import composite
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._lapack import LinAlgError, check_dtype, check_matrix, check_square, in_columns, raise_failed
 from weft.ops.joining import cat
-from weft.ops.matrices import matmul, matrix_power, vector_product
-from weft.ops.matrix_functions import matrix_exp, tolerances
+from weft.ops.matrices import matmul, vector_product
+from weft.ops.matrix_functions import matrix_exp, matrix_power, tolerances
 from weft.ops.softmax import exponent
 from weft.ops.softmax import vector_norm as vector_norm_op
 from weft.ops.views import diagonal as any_diagonal

@@ -16,6 +16,8 @@ from typing import Any
 
 from weft._devices.devices import key_of
 from weft._engine.tensor import TensorBase, intercept, local
+from weft._tensor.subclasses import as_subclass
+from weft.ops._registry import registry
 
 __all__ = [
     "arm",
@@ -51,7 +53,7 @@ def offer(namespace: Any, names: Iterable[str]) -> None:
 
 
 def offer_when_armed(offers: Offers) -> Offers:
-    """Offer what a function returns when functions begin to ask: to find it takes longer than ``import weft`` should."""
+    """Offer what a function returns when functions begin to ask: to find it takes too long for ``import weft``."""
     _offers.append(offers)
     return offers
 
@@ -277,13 +279,11 @@ def unmasked(tensors: list[Any], function: Callable[..., Any], args: Any, kwargs
 
 def converted(value: Any, cls: Any) -> Any:
     """A result, its tensors as tensors of a subclass."""
-    from weft._tensor.base import as_subclass
-    from weft.ops.views import alias
-
     if isinstance(value, TensorBase):
         if isinstance(value, cls):
             return value
-        return as_subclass(alias(value) if value._requires_grad and value._node is None else value, cls)
+        is_leaf = value._requires_grad and value._node is None
+        return as_subclass(registry["core::alias"].op(value) if is_leaf else value, cls)
     if isinstance(value, (tuple, list)):
         made = [converted(each, cls) for each in value]
         return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 from weft._devices.devices import cpu, key_of, keys_on, resolve_device
 from weft._devices.devices import device as Device
 from weft._dtypes.dtypes import dtype as DType
-from weft._engine.dispatch import current_node, make, share_view, spread_history
+from weft._engine.dispatch import current_node, make, spread_history
 from weft._engine.methods import TensorMethods, quick_methods
 from weft._engine.tensor import DETACHED, Extra, TensorBase, local
 from weft._interception.torch_function import arm, default_torch_function
@@ -18,13 +18,16 @@ from weft._tensor.layout import layout as Layout
 from weft._tensor.layout import strided
 from weft._tensor.printing import tensor_repr
 from weft._tensor.size import Size, size_of
+from weft._tensor.subclasses import as_subclass, check_subclass
+from weft.ops._geometry import wrap_dim
+from weft.ops._registry import registry
 
 if TYPE_CHECKING:
     from weft._methods import Methods  # the stub of what the ops attach; scripts/make_stubs.py makes it
 else:
     Methods = TensorMethods
 
-__all__ = ["Tensor", "add_members", "as_subclass", "wrap"]
+__all__ = ["Tensor", "add_members", "wrap"]
 
 Subclass = TypeVar("Subclass", bound="Tensor")
 
@@ -140,8 +143,6 @@ class Tensor(Methods):
             strides = contiguous_strides(self._array.shape) if self.is_contiguous() else strides
         if dim is None:
             return strides
-        from weft.ops._geometry import wrap_dim
-
         return strides[wrap_dim("stride", dim, self.ndim)]
 
     def is_floating_point(self) -> bool:
@@ -356,10 +357,8 @@ class Tensor(Methods):
 
     def as_subclass(self, cls: type[Subclass]) -> Subclass:
         """A view of the whole tensor that is of a subclass; gradients and writes go through it."""
-        from weft.ops.views import alias
-
         check_subclass(cls)
-        made: Subclass = as_subclass(alias(self), cls)
+        made: Subclass = as_subclass(registry["core::alias"].op(self), cls)
         return made
 
 
@@ -370,31 +369,6 @@ def _disabled(cls: Any, func: Callable[..., Any], types: Any, args: Any = (), kw
 
 
 disabled_torch_function = _disabled.__func__  # type: ignore[attr-defined]
-
-
-def check_subclass(cls: Any) -> None:
-    if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
-        raise TypeError(
-            "as_subclass(): Creating a Tensor subclass from a class that does not inherit from Tensor is not possible; "
-            f"got {cls!r}"
-        )
-
-
-def as_subclass(tensor: Any, cls: Any) -> Any:
-    """What a tensor is, as one of another class in its place: its memory, history and version counter.
-
-    A leaf whose gradient somebody asks for, or a tensor that is written to, does not have two places: those take
-    `Tensor.as_subclass`, which makes a view.
-    """
-    check_subclass(cls)
-    made = TensorMethods.__new__(cls)
-    plain = cls._is_plain  # type: ignore[attr-defined]
-    made._array = tensor._array
-    made._key = key_of(tensor._key.dtype, tensor._key.device, plain, bits=tensor._key.bits)
-    made._requires_grad, made._node, made._grad = tensor._requires_grad, tensor._node, None
-    made._version_counter, made._extra = tensor._version_counter, tensor._extra
-    share_view(made, tensor)
-    return made
 
 
 def wrap(array: Any, device: Any = None, requires_grad: bool = False) -> Any:
@@ -446,8 +420,6 @@ __all__ += ["contiguous_strides", "disabled_torch_function"]
 def _size(self: Tensor, dim: int | None = None) -> Size | int:
     if dim is None:
         return size_of(self._array.shape)
-    from weft.ops._geometry import wrap_dim
-
     if not self._array.ndim:
         raise IndexError("size: a 0-dim tensor has no dimension to ask for; use .shape")
     size: int = self._array.shape[wrap_dim("size", dim, self._array.ndim)]

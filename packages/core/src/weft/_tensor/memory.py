@@ -15,9 +15,10 @@ from weft._engine.tensor import TensorBase, local, state
 from weft._engine.unresolved import Unresolved, memory_of
 from weft._lazy import method as handed_over
 from weft._settings import warn_caller_once
-from weft._tensor.base import Tensor, as_subclass, contiguous_strides, fresh_extra
+from weft._tensor.base import Tensor, contiguous_strides, fresh_extra
 from weft._tensor.conjugation import resolved, with_bits
 from weft._tensor.layout import memory_format, sparse_coo, strided
+from weft._tensor.subclasses import as_subclass
 from weft.ops._inplace import bump, check_writable
 from weft.storage import (
     TypedStorage,

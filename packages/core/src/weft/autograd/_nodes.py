@@ -13,6 +13,7 @@ from weft._engine.dispatch import OpNode, PairNode, SavedOutput, current_node, e
 from weft._engine.tensor import Node
 from weft._tensor.base import add_members
 from weft._tensor.size import Size
+from weft.autograd._packing import Packed, pack_one, unpack_all
 from weft.autograd.hooks import add, hooks_of, output_index, spread, watch_of
 from weft.utils.hooks import RemovableHandle
 
@@ -79,8 +80,6 @@ class SavedTensor:
 
     def value(self) -> Any:
         """The saved value, a tensor with its history."""
-        from weft.autograd.graph import Packed
-
         held = self._held()
         node = self._node
         if isinstance(node, PairNode):
@@ -95,8 +94,6 @@ class SavedTensor:
     @property
     def data(self) -> Any:
         """What is kept: what a hook packed, or the tensor; of an output, or of a leaf, without its history."""
-        from weft.autograd.graph import Packed
-
         held = self._held()
         return held.value if isinstance(held, Packed) else self.value().detach() if self._is_output() else self.value()
 
@@ -122,8 +119,6 @@ class SavedTensor:
         RuntimeError
             If there are hooks already, or the tensor was freed.
         """
-        from weft.autograd.graph import Packed, pack_one, unpack_all
-
         for hook in (pack_hook, unpack_hook):
             if not callable(hook):
                 raise TypeError(

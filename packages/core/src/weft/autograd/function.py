@@ -21,9 +21,9 @@ from weft._engine.tensor import DETACHED, Node, TensorBase, Version, local, next
 from weft._interception.interceptors import is_watched
 from weft.autograd._function_operations import FunctionOperation, new_function_node
 from weft.autograd._nodes import SavedTensor
+from weft.autograd._packing import pack_value
 from weft.autograd.anomaly_mode import attach_trace
 from weft.autograd.grad_mode import no_grad
-from weft.autograd.graph import pack_value
 from weft.autograd.hooks import output_index
 from weft.ops._inplace import bump, check_writable, rebase_history
 

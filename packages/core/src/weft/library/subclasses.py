@@ -6,7 +6,8 @@
 
 from weft import _display_name as display_name
 from weft._interception.torch_function import unmasked
-from weft._tensor.base import as_subclass, disabled_torch_function
+from weft._tensor.base import disabled_torch_function
 from weft._tensor.printing import tensor_repr
+from weft._tensor.subclasses import as_subclass
 
 __all__ = ["as_subclass", "disabled_torch_function", "display_name", "tensor_repr", "unmasked"]

@@ -13,7 +13,8 @@ from weft import masked
 from weft._dtypes.dtypes import bool_
 from weft._engine.tensor import TensorBase
 from weft._interception.torch_function import flatten, unmasked
-from weft._tensor.base import Tensor, as_subclass
+from weft._tensor.base import Tensor
+from weft._tensor.subclasses import as_subclass
 from weft.masked._masks import dims_of
 from weft.ops.views import broadcast_to
 

@@ -73,6 +73,8 @@ from weft._plugins.kernel_checks import checked_kernel, note
 from weft._tensor import conjugation
 from weft._tensor.base import Tensor
 from weft._tensor.interop import as_tensor, tensor
+from weft.autograd._packing import pack_saved
+from weft.autograd.anomaly_mode import attach_trace
 from weft.backend import invalidate_kernels
 from weft.ops._batching import reads_values
 from weft.ops._geometry import broadcast_shapes
@@ -654,12 +656,8 @@ def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None
 def observe(result: Any) -> None:
     """What this thread's modes do with the result of a call: saved-tensor hooks, anomaly mode."""
     if local.saved_hooks:
-        from weft.autograd.graph import pack_saved
-
         pack_saved(result)
     if state.anomaly:
-        from weft.autograd.anomaly_mode import attach_trace
-
         attach_trace(result)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-from weft._interception.torch_function import OWN, offer, offer_when_armed
+from weft._interception.torch_function import OWN, offer_when_armed
 from weft._lazy import LAZY
 from weft._tensor.base import Tensor
 from weft.ops._declare import public_functions
@@ -45,7 +46,7 @@ LAZY_FAMILIES = (
     "windows",
     "statistics",
     "segments",
-    "norms",
+    "older_linalg",
 )
 
 # Methods that are functions too: those that write into their first argument, and what a tensor is.
@@ -95,10 +96,12 @@ def computations() -> frozenset[str]:
 
 
 @offer_when_armed
-def offer_all() -> None:
-    """Let the functions at the top level and the methods of tensors be overridden."""
+def overridable() -> list[tuple[Any, Iterable[str]]]:
+    """The functions at the top level, and the methods of tensors, that may be overridden."""
     weft = sys.modules["weft"]
     for name in all_functions():
         getattr(weft, name)  # those that were not asked for yet are found now
-    offer(weft, computations())
-    offer(Tensor, [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN])
+    known = computations()
+    functions = [*(name for name in vars(weft) if name in known), *known.difference(vars(weft))]
+    methods = [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN]
+    return [(weft, functions), (Tensor, methods)]

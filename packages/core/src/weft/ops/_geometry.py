@@ -12,7 +12,6 @@ from weft._dtypes.float8 import is_float8
 from weft._engine.dimensions import chosen_dims
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase
-from weft._tensor.base import Tensor
 
 MAX_ELEMENTS = 2**63 - 1
 MAX_DIMS = 64  # NumPy's
@@ -116,8 +115,8 @@ def integers(name: str, size: Sequence[Any], argument: str = "size") -> tuple[in
         return plain
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
-    elif len(size) == 1 and isinstance(size[0], Tensor) and size[0]._array.ndim == 1:
-        size = size[0].tolist()
+    elif len(size) == 1 and isinstance(size[0], TensorBase) and size[0]._array.ndim == 1:
+        size = size[0].tolist()  # type: ignore[attr-defined]
     try:
         if bool in map(type, size):
             raise TypeError

@@ -20,7 +20,7 @@ inverse triangular_solve
 cholesky cholesky_inverse cholesky_solve geqrf lu lu_solve lu_unpack orgqr ormqr qr svd
 """,
     "matrix_functions": """
-det logdet matrix_exp pinverse slogdet
+det logdet matrix_exp matrix_power pinverse slogdet
 """,
     "low_rank": """
 lobpcg pca_lowrank randn svd_lowrank
@@ -37,8 +37,8 @@ combinations corrcoef cov gradient histogram histogramdd unravel_index
     "segments": """
 index_reduce scatter_reduce segment_reduce
 """,
-    "norms": """
-frobenius_norm norm_except_dim nuclear_norm
+    "older_linalg": """
+chain_matmul frobenius_norm norm_except_dim nuclear_norm
 """,
 }
 METHODS = {
@@ -55,7 +55,7 @@ inverse triangular_solve
 cholesky cholesky_inverse cholesky_solve geqrf lu lu_solve orgqr ormqr qr svd
 """,
     "matrix_functions": """
-det logdet matrix_exp pinverse slogdet
+det logdet matrix_exp matrix_power pinverse slogdet
 """,
     "fourier": """
 istft stft

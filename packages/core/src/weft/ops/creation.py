@@ -1193,43 +1193,6 @@ def triangle_indices(name: str, find: Any, row: int, col: int, offset: int, elem
     return from_host(numpy.stack(find(row, offset, col)).astype(element.numpy), device)
 
 
-@composite()
-def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """Return the Vandermonde matrix of a vector: powers of its elements as columns.
-
-    Parameters
-    ----------
-    x : Tensor, shape (n,)
-    N : int, optional
-        How many columns; default: n.
-    increasing : bool
-        Whether the powers grow from left to right.
-
-    Returns
-    -------
-    Tensor, shape (n, N)
-
-    Examples
-    --------
-    >>> weft.vander(weft.tensor([2, 3]), 3)
-    tensor([[4, 2, 1],
-            [9, 3, 1]])
-    """
-    from weft.ops.joining import cat
-
-    if x.ndim != 1:
-        raise RuntimeError(f"vander: x must be a one-dimensional tensor; got {x.ndim} dimensions")
-    count = x.numel() if N is None else N
-    if count < 0:
-        raise RuntimeError(f"vander: N must be non-negative; got {count}")
-    elements("vander", (x.numel(), count), 8)
-    wide = x if x.dtype.category >= 2 else x.to(int64)
-    if count < 2:
-        return wide.new_ones(x.numel(), count)
-    powers = cat([wide.new_ones(1, x.numel()), wide.expand(count - 1, -1).cumprod(0)], 0)
-    return (powers if increasing else powers.flip(0)).t().contiguous()
-
-
 @op("clone", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """Copy a tensor; gradients flow through the copy, which is dense in the input's order of dimensions.

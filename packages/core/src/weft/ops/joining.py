@@ -20,6 +20,7 @@ from weft.ops._geometry import (
     MAX_ELEMENTS,
     addressable,
     broadcast_shapes,
+    elements,
     integer,
     integers,
     one_by_one,
@@ -969,3 +970,38 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
             [0, 0, 0]])
     """
     return diag_embed(reshape(input, -1), offset)
+
+
+@composite()
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Return the Vandermonde matrix of a vector: powers of its elements as columns.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n,)
+    N : int, optional
+        How many columns; default: n.
+    increasing : bool
+        Whether the powers grow from left to right.
+
+    Returns
+    -------
+    Tensor, shape (n, N)
+
+    Examples
+    --------
+    >>> weft.vander(weft.tensor([2, 3]), 3)
+    tensor([[4, 2, 1],
+            [9, 3, 1]])
+    """
+    if x.ndim != 1:
+        raise RuntimeError(f"vander: x must be a one-dimensional tensor; got {x.ndim} dimensions")
+    count = x.numel() if N is None else N
+    if count < 0:
+        raise RuntimeError(f"vander: N must be non-negative; got {count}")
+    elements("vander", (x.numel(), count), 8)
+    wide = x if x.dtype.category >= 2 else x.to(int64)
+    if count < 2:
+        return wide.new_ones(x.numel(), count)
+    powers = cat([wide.new_ones(1, x.numel()), wide.expand(count - 1, -1).cumprod(0)], 0)
+    return (powers if increasing else powers.flip(0)).t().contiguous()

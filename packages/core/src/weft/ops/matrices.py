@@ -16,7 +16,7 @@ from weft._tensor.base import Tensor, add_members
 from weft.ops._declare import composite, op, with_error_context
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import view_inplace, write_inplace
-from weft.ops.creation import eye, factor, fitting
+from weft.ops.creation import factor, fitting
 from weft.ops.pointwise import check_factor, conj
 from weft.types import DType, Scalar
 
@@ -660,68 +660,6 @@ def _addbmm_(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, 
 
 
 add_members(addbmm_=with_error_context(_addbmm_))
-
-
-@composite(out="exact", autocast="half")
-def chain_matmul(*matrices: Tensor) -> Tensor:
-    """The product of several matrices, in the order that needs the fewest multiplications.
-
-    `weft.linalg.multi_dot` is the newer name; it takes a list.
-    """
-    from weft import linalg
-
-    warn_deprecated("chain_matmul", "linalg.multi_dot")
-    if not matrices:
-        raise RuntimeError("chain_matmul: Expected one or more matrices; linalg.multi_dot takes a list of them")
-    for place, each in enumerate(matrices):
-        require_tensors("chain_matmul", **{f"matrices[{place}]": each})
-        expect("chain_matmul", **{f"matrices[{place}]": (each, 2)})
-    return matrices[0] if len(matrices) == 1 else linalg.multi_dot(matrices)
-
-
-@composite("matrix_power", out="exact")
-def matrix_power(input: Tensor, n: int) -> Tensor:
-    """A square matrix multiplied with itself n times; with negative n its inverse.
-
-    Parameters
-    ----------
-    input : Tensor, shape (..., m, m)
-    n : int
-        0 gives the identity.
-
-    Raises
-    ------
-    weft.linalg.LinAlgError
-        If n is negative and a matrix is singular.
-
-    Examples
-    --------
-    >>> weft.matrix_power(weft.tensor([[1, 1], [1, 0]]), 10)  # Fibonacci's numbers
-    tensor([[89, 55],
-            [55, 34]])
-    """
-    require_tensors("matrix_power", input=input)
-    if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise TypeError(f"matrix_power(): argument 'n' must be int, not {type(n).__name__}")
-    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
-        raise RuntimeError(
-            "matrix_power: A must be batches of square matrices, but they are "
-            f"{input.shape[-2:] if input.ndim > 1 else input.shape}"
-        )
-    if n < 0:
-        from weft.ops.linear_systems import inverse_checked
-
-        return matrix_power(inverse_checked("matrix_power", input).contiguous(), -n)
-    if n == 0:
-        one = eye(input.shape[-1], dtype=input.dtype, device=input.device)
-        return input.where(one != one, one)  # nothing of the input but its history
-    result: Any = None
-    while n:
-        if n & 1:
-            result = input if result is None else matmul(result, input)
-        n >>= 1
-        input = matmul(input, input) if n else input
-    return result
 
 
 @composite(out="exact")

@@ -12,11 +12,12 @@ from weft._engine.unresolved import values_of
 from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
+from weft.ops._geometry import require_tensors
 from weft.ops._lapack import check_matrix, check_square, converged, singular_value_decomposition
-from weft.ops.creation import zeros_like
+from weft.ops.creation import eye, zeros_like
 from weft.ops.decompositions import svd_op
 from weft.ops.joining import cat
-from weft.ops.linear_systems import inv_op
+from weft.ops.linear_systems import inv_op, inverse_checked
 from weft.ops.matrices import matmul
 from weft.ops.views import complex_op
 
@@ -282,3 +283,46 @@ def matrix_exp(input: Tensor) -> Tensor:
     """
     check_square("linalg.matrix_exp", input, half=True)
     return matrix_exp_op.op(input)
+
+
+@composite("matrix_power", out="exact")
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """A square matrix multiplied with itself n times; with negative n its inverse.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., m, m)
+    n : int
+        0 gives the identity.
+
+    Raises
+    ------
+    weft.linalg.LinAlgError
+        If n is negative and a matrix is singular.
+
+    Examples
+    --------
+    >>> weft.matrix_power(weft.tensor([[1, 1], [1, 0]]), 10)  # Fibonacci's numbers
+    tensor([[89, 55],
+            [55, 34]])
+    """
+    require_tensors("matrix_power", input=input)
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"matrix_power(): argument 'n' must be int, not {type(n).__name__}")
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        raise RuntimeError(
+            "matrix_power: A must be batches of square matrices, but they are "
+            f"{input.shape[-2:] if input.ndim > 1 else input.shape}"
+        )
+    if n < 0:
+        return matrix_power(inverse_checked("matrix_power", input).contiguous(), -n)
+    if n == 0:
+        one = eye(input.shape[-1], dtype=input.dtype, device=input.device)
+        return input.where(one != one, one)  # nothing of the input but its history
+    result: Any = None
+    while n:
+        if n & 1:
+            result = input if result is None else matmul(result, input)
+        n >>= 1
+        input = matmul(input, input) if n else input
+    return result

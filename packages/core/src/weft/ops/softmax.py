@@ -9,6 +9,7 @@ from typing import Any
 
 from weft._dtypes.dtypes import check_bits, dtype
 from weft._engine import dimensions
+from weft._lazy import lazy
 from weft._tensor.base import Tensor, add_members
 from weft._tensor.layout import in_order
 from weft.autograd.grad_mode import no_grad
@@ -314,9 +315,7 @@ def norm(
             f"{input.dtype.scalar_type_name}"
         )
     if p == "nuc":
-        from weft import linalg
-
-        return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+        return lazy("nuclear_norm")(input, dim, keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm: order {p!r} is not supported; p is a number, 'fro' or 'nuc'")
     power = 2 if p is None or p == "fro" else p

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes.dtypes import float64, int32, int64, result_dtype
+from weft._dtypes.dtypes import bool_, float64, iinfo, int32, int64, result_dtype
 from weft._engine import dimensions
 from weft._engine.tensor import TensorBase
 from weft._tensor.base import Tensor
@@ -19,7 +19,7 @@ from weft.ops._geometry import elements, integer, wrap_dim
 from weft.ops.comparison import exact_dtype
 from weft.ops.creation import element_of
 from weft.ops.indexing import in_range
-from weft.ops.reductions import at_positions, reduce, taken_along
+from weft.ops.reductions import at_positions, evenly, reduce, taken_along
 from weft.types import Number
 
 
@@ -360,6 +360,200 @@ def smallest_along(xp: Any, input: Any, dim: int, k: int) -> Any:
 
 
 @smallest.gradient("input")
+def _(grad, later_outputs, input_shape, dim, keepdim):
+    return at_positions(grad, later_outputs[0], input_shape, dim, keepdim)
+
+
+# Medians, and the most frequent
+
+
+@op(name="median_of", compute_dtype="float32", vmap="along_dims")
+def median_along(input: Tensor, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Tensor, Tensor]:
+    """The lower median along a dim, and its position."""
+    return median_along.op(input, dim, keepdim, skip_nan)
+
+
+def middle_along(xp: Any, input: Any, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Any, Any]:
+    """The lower median along a dim, and its position."""
+    if not input.ndim:
+        return input.copy(), xp.zeros((), xp.int64)
+    size = input.shape[dim]
+    valid = input == input if input.dtype.kind == "f" else None
+    if valid is None or reduce("all", valid, None):
+        where = smallest_along(xp, input, dim, (size - 1) // 2 + 1)
+    else:
+        order = order_along(xp, input, dim, False)
+        count = xp.sum(valid, axis=dim, keepdims=True)  # nan comes last
+        if skip_nan:
+            place = xp.maximum(count - 1, 0) // 2
+        else:
+            place = xp.where(count < size, count, (size - 1) // 2)
+        where = in_order(xp, xp.take_along_axis(order, place, axis=dim))
+    values = taken_along(xp, input, where, dim)
+    return (values, where) if keepdim else (values.squeeze(dim), where.squeeze(dim))
+
+
+median_along.kernel(middle_along)
+
+
+median_along.declaration.label = "MedianBackward1"
+
+
+@median_along.gradient("input")
+def _(grad, later_outputs, input_shape, dim, keepdim):
+    return at_positions(grad, later_outputs[0], input_shape, dim, keepdim)
+
+
+@op(name="median_all", compute_dtype="float32")
+def median_of_all(input: Tensor, skip_nan: bool) -> Tensor:
+    """The lower median of all elements."""
+    return median_of_all.op(input, skip_nan)
+
+
+median_of_all.declaration.label = "MedianBackward0"
+
+
+@median_of_all.kernel
+def _(xp, input, skip_nan):
+    flat = input.reshape(-1)
+    if flat.dtype.kind == "f":
+        valid = flat == flat
+        if not reduce("all", valid, None):
+            flat = flat[valid] if skip_nan else flat[~valid]
+    place = (flat.size - 1) // 2
+    return xp.partition(flat, place)[place] if flat.size else input.reshape(-1)[0]
+
+
+@median_of_all.gradient("input")
+def _(grad, input, output):
+    return evenly(grad, input, output)
+
+
+@median_of_all.vmap
+def _(batch):
+    input, skip_nan = batch.args
+    return median_along.op(input.reshape(batch.size, -1), 1, False, skip_nan)[0]
+
+
+def middle(name: str, skip_nan: bool) -> Any:
+    pair = named(name, "values indices")
+
+    def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+        if input._key.is_complex or input._key.dtype is bool_:
+            raise NotImplementedError(f"{name}: not implemented for '{input._key.dtype.scalar_type_name}'")
+        if dim is None:
+            if not input.numel():
+                least = None if input._key.is_differentiable else iinfo(input.dtype).min
+                return input.new_full((), math.nan if least is None else least)
+            return median_of_all.op(input, skip_nan)
+        dim = wrap_dim(name, dim, input.ndim)
+        if input.ndim and not input.shape[dim]:
+            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+        return pair(*median_along.op(input, dim, keepdim, skip_nan))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""The lower median over all elements, or along a dimension with its position.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype, not bool
+    dim : int, optional
+        Default: over all.
+    keepdim : bool
+        Keep the reduced dimension, with size 1.
+
+    Returns
+    -------
+    Tensor, or with ``dim`` a named tuple (values, indices) of Tensor.
+        Of an even number of elements, the lower of the two in the middle. {
+        "Those that are nan are left out." if skip_nan else "It is nan where an element is."
+    }
+
+    Raises
+    ------
+    IndexError
+        If the dimension is empty.
+
+    Examples
+    --------
+    >>> weft.{name}(weft.tensor([4.0, 1.0, {"float('nan')" if skip_nan else "9.0"}, 2.0]))
+    tensor(2.)
+    """
+    return composite(name, out="exact")(function)
+
+
+median = middle("median", False)
+
+
+nanmedian = middle("nanmedian", True)
+
+
+@composite("mode", out="exact")
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The most frequent value along a dimension, and a position of it.
+
+    Parameters
+    ----------
+    input : Tensor of real dtype
+    dim : int
+    keepdim : bool
+        Keep the reduced dimension, with size 1.
+
+    Returns
+    -------
+    named tuple (values, indices) of Tensor
+        Of values that are equally frequent, the smallest; of its positions, the last.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex input.
+    IndexError
+        If the dimension is empty.
+
+    Examples
+    --------
+    >>> weft.mode(weft.tensor([2, 1, 1, 2, 3]))
+    weft.return_types.mode(
+    values=tensor(1),
+    indices=tensor(2))
+    """
+    if input._key.is_complex:
+        raise NotImplementedError(
+            f"mode: not implemented for '{input._key.dtype.scalar_type_name}', which has no order"
+        )
+    dim = wrap_dim("mode", dim, input.ndim)
+    if input.ndim and not input.shape[dim]:
+        raise IndexError(f"mode(): Expected reduction dim {dim} to have non-zero size.")
+    return named("mode", "values indices")(*most_frequent.op(input, dim, keepdim))
+
+
+@op(name="mode", compute_dtype="float32", vmap="along_dims")
+def most_frequent(input: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """The most frequent value along a dim, and its last position."""
+    return most_frequent.op(input, dim, keepdim)
+
+
+@most_frequent.kernel
+def _(xp, input, dim, keepdim):
+    if not input.ndim:
+        return input.copy(), xp.zeros((), xp.int64)
+    rows = xp.ascontiguousarray(xp.moveaxis(input, dim, -1))
+    order = order_along(xp, rows, rows.ndim - 1, False)
+    ordered = taken_along(xp, rows, order, rows.ndim - 1)
+    size = ordered.shape[-1]
+    place = xp.arange(size)
+    begins = xp.ones(ordered.shape, bool)
+    xp.not_equal(ordered[..., 1:], ordered[..., :-1], out=begins[..., 1:])
+    start = xp.maximum.accumulate(xp.where(begins, place, 0), axis=-1)
+    best = xp.argmax(place - start, axis=-1)[..., None]  # the end of the longest run
+    where = xp.take_along_axis(order, best, axis=-1)
+    values = xp.take_along_axis(rows, where, axis=-1)
+    found = [xp.array(xp.moveaxis(each, -1, dim), order="C") for each in (values, where)]
+    return tuple(found if keepdim else [xp.squeeze(each, dim) for each in found])
+
+
+@most_frequent.gradient("input")
 def _(grad, later_outputs, input_shape, dim, keepdim):
     return at_positions(grad, later_outputs[0], input_shape, dim, keepdim)
 

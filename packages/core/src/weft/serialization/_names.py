@@ -22,9 +22,10 @@ from weft._dtypes.dtypes import FLOAT8_DTYPES, NAMES
 from weft._dtypes.dtypes import dtype as Dtype
 from weft._engine.unresolved import CONJUGATE, NEGATIVE
 from weft._tensor import layout
-from weft._tensor.base import Tensor, as_subclass
+from weft._tensor.base import Tensor
 from weft._tensor.conjugation import bits_of, with_bits
 from weft._tensor.size import Size
+from weft._tensor.subclasses import as_subclass
 from weft.serialization._budget import Budget
 from weft.serialization._unpickler import ITEM, Builder, SafeUnpickler, check_attribute, described
 from weft.storage import TypedStorage, UntypedStorage, layout_of, tensor_of

@@ -16,8 +16,9 @@ from typing import Any
 import weft
 from weft._dtypes.dtypes import int64
 from weft._interception.torch_function import flatten, unmasked
-from weft._tensor.base import Tensor, as_subclass
+from weft._tensor.base import Tensor
 from weft._tensor.layout import sparse_coo
+from weft._tensor.subclasses import as_subclass
 
 __all__ = ["SparseTensor", "expect_sparse", "implements", "made", "sparse_coo_tensor", "to_sparse"]
 

@@ -1,4 +1,4 @@
-"""Norms by their older names; `weft.linalg` has them all."""
+"""Norms and products of matrices by their older names; `weft.linalg` has them all."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft import linalg
+from weft._errors import warn_deprecated
 from weft._tensor.base import Tensor
 from weft.ops._declare import composite
-from weft.ops._geometry import wrap_dim
+from weft.ops._geometry import require_tensors, wrap_dim
+from weft.ops.matrices import expect
 
 
 @composite(out="exact")
@@ -86,6 +88,21 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     if v.ndim == 1:
         return v.abs()
     return linalg.vector_norm(v, pow, [each for each in range(v.ndim) if each != kept], True)
+
+
+@composite(out="exact", autocast="half")
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    """The product of several matrices, in the order that needs the fewest multiplications.
+
+    `weft.linalg.multi_dot` is the newer name; it takes a list.
+    """
+    warn_deprecated("chain_matmul", "linalg.multi_dot")
+    if not matrices:
+        raise RuntimeError("chain_matmul: Expected one or more matrices; linalg.multi_dot takes a list of them")
+    for place, each in enumerate(matrices):
+        require_tensors("chain_matmul", **{f"matrices[{place}]": each})
+        expect("chain_matmul", **{f"matrices[{place}]": (each, 2)})
+    return matrices[0] if len(matrices) == 1 else linalg.multi_dot(matrices)
 
 
 def all_or(dim: Any) -> Any:
