@@ -3,33 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+import types
 
-from weft.nn import (
-    activation,
-    adaptive,
-    containers,
-    convolution,
-    distance,
-    dropout,
-    flatten,
-    fold,
-    functional,
-    init,
-    lazy,
-    linear,
-    loss,
-    multihead_attention,
-    normalization,
-    padding,
-    pixelshuffle,
-    pooling,
-    rnn,
-    sparse,
-    transformer,
-    upsampling,
-    utils,
-)
+from weft.nn import functional, init, utils
 from weft.nn.activation import *
 from weft.nn.adaptive import *
 from weft.nn.containers import *
@@ -38,16 +14,20 @@ from weft.nn.distance import *
 from weft.nn.dropout import *
 from weft.nn.flatten import *
 from weft.nn.fold import *
-from weft.nn.functional.loss import LinearCrossEntropyOptions
+from weft.nn.functional.loss import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 from weft.nn.lazy import *
 from weft.nn.linear import *
 from weft.nn.loss import *
-from weft.nn.module import Module, factory_kwargs
+from weft.nn.module import Module as Module
+from weft.nn.module import factory_kwargs as factory_kwargs
 from weft.nn.multihead_attention import *
 from weft.nn.normalization import *
 from weft.nn.padding import *
-from weft.nn.parallel import DataParallel
-from weft.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from weft.nn.parallel import DataParallel as DataParallel
+from weft.nn.parameter import Buffer as Buffer
+from weft.nn.parameter import Parameter as Parameter
+from weft.nn.parameter import UninitializedBuffer as UninitializedBuffer
+from weft.nn.parameter import UninitializedParameter as UninitializedParameter
 from weft.nn.pixelshuffle import *
 from weft.nn.pooling import *
 from weft.nn.rnn import *
@@ -55,42 +35,10 @@ from weft.nn.sparse import *
 from weft.nn.transformer import *
 from weft.nn.upsampling import *
 
-__all__ = [
-    *activation.__all__,
-    *adaptive.__all__,
-    *containers.__all__,
-    *convolution.__all__,
-    *distance.__all__,
-    *dropout.__all__,
-    *flatten.__all__,
-    *fold.__all__,
-    *lazy.__all__,
-    *linear.__all__,
-    *loss.__all__,
-    *multihead_attention.__all__,
-    *normalization.__all__,
-    *padding.__all__,
-    *pixelshuffle.__all__,
-    *pooling.__all__,
-    *rnn.__all__,
-    *sparse.__all__,
-    *transformer.__all__,
-    *upsampling.__all__,
-    "Buffer",
-    "DataParallel",
-    "LinearCrossEntropyOptions",
-    "Module",
-    "Parameter",
-    "UninitializedBuffer",
-    "UninitializedParameter",
-    "factory_kwargs",
-    "functional",
-    "init",
-    "utils",
-]
+__all__ = ["functional", "init", "utils", *[name for name, value in globals().items() if callable(value)]]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> types.ModuleType:
     if name in ("attention", "common_types", "grad", "modules"):  # when a program first asks for them
         return importlib.import_module(f"weft.nn.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -6,6 +6,8 @@ import weft
 from weft import Tensor, nn
 from weft.vision.models._weights import architecture, weights
 
+__all__ = ["AlexNet", "AlexNet_Weights", "alexnet"]
+
 AlexNet_Weights = weights("AlexNet_Weights", "alexnet-owt-7be5be79.pth")
 
 

@@ -13,6 +13,18 @@ from weft.nn import functional as F
 from weft.utils.checkpoint import checkpoint
 from weft.vision.models._weights import architecture, weights
 
+__all__ = [
+    "DenseNet",
+    "DenseNet121_Weights",
+    "DenseNet161_Weights",
+    "DenseNet169_Weights",
+    "DenseNet201_Weights",
+    "densenet121",
+    "densenet161",
+    "densenet169",
+    "densenet201",
+]
+
 DenseNet121_Weights = weights("DenseNet121_Weights", "densenet121-a639ec97.pth")
 DenseNet161_Weights = weights("DenseNet161_Weights", "densenet161-8d451a50.pth")
 DenseNet169_Weights = weights("DenseNet169_Weights", "densenet169-b2777c0a.pth")

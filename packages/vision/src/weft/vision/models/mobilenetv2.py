@@ -11,6 +11,8 @@ from weft.nn import functional as F
 from weft.vision.models._weights import architecture, weights
 from weft.vision.ops.misc import Conv2dNormActivation
 
+__all__ = ["MobileNet_V2_Weights", "MobileNetV2", "mobilenet_v2"]
+
 MobileNet_V2_Weights = weights("MobileNet_V2_Weights", "mobilenet_v2-b0353104.pth", "mobilenet_v2-7ebf99e0.pth")
 
 # For each stage: expansion, channels, blocks, stride of the first (table 2 of the paper).

@@ -10,6 +10,28 @@ import weft
 from weft import Tensor, nn
 from weft.vision.models._weights import architecture, weights
 
+__all__ = [
+    "ResNet",
+    "ResNet18_Weights",
+    "ResNet34_Weights",
+    "ResNet50_Weights",
+    "ResNet101_Weights",
+    "ResNet152_Weights",
+    "ResNeXt50_32X4D_Weights",
+    "ResNeXt101_32X8D_Weights",
+    "Wide_ResNet50_2_Weights",
+    "Wide_ResNet101_2_Weights",
+    "resnet18",
+    "resnet34",
+    "resnet50",
+    "resnet101",
+    "resnet152",
+    "resnext50_32x4d",
+    "resnext101_32x8d",
+    "wide_resnet50_2",
+    "wide_resnet101_2",
+]
+
 ResNet18_Weights = weights("ResNet18_Weights", "resnet18-f37072fd.pth")
 ResNet34_Weights = weights("ResNet34_Weights", "resnet34-b627a593.pth")
 ResNet50_Weights = weights("ResNet50_Weights", "resnet50-0676ba61.pth", "resnet50-11ad3fa6.pth")

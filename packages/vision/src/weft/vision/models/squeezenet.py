@@ -8,6 +8,8 @@ import weft
 from weft import Tensor, nn
 from weft.vision.models._weights import architecture, weights
 
+__all__ = ["SqueezeNet", "SqueezeNet1_0_Weights", "SqueezeNet1_1_Weights", "squeezenet1_0", "squeezenet1_1"]
+
 SqueezeNet1_0_Weights = weights("SqueezeNet1_0_Weights", "squeezenet1_0-b66bff10.pth")
 SqueezeNet1_1_Weights = weights("SqueezeNet1_1_Weights", "squeezenet1_1-b8a52dc0.pth")
 

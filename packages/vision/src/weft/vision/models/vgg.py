@@ -10,6 +10,26 @@ import weft
 from weft import Tensor, nn
 from weft.vision.models._weights import architecture, weights
 
+__all__ = [
+    "VGG",
+    "VGG11_BN_Weights",
+    "VGG11_Weights",
+    "VGG13_BN_Weights",
+    "VGG13_Weights",
+    "VGG16_BN_Weights",
+    "VGG16_Weights",
+    "VGG19_BN_Weights",
+    "VGG19_Weights",
+    "vgg11",
+    "vgg11_bn",
+    "vgg13",
+    "vgg13_bn",
+    "vgg16",
+    "vgg16_bn",
+    "vgg19",
+    "vgg19_bn",
+]
+
 VGG11_Weights = weights("VGG11_Weights", "vgg11-8a719046.pth")
 VGG11_BN_Weights = weights("VGG11_BN_Weights", "vgg11_bn-6002323d.pth")
 VGG13_Weights = weights("VGG13_Weights", "vgg13-19584684.pth")

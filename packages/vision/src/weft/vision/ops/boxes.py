@@ -5,6 +5,18 @@ from __future__ import annotations
 import weft
 from weft import Tensor
 
+__all__ = [
+    "batched_nms",
+    "box_area",
+    "box_convert",
+    "box_iou",
+    "clip_boxes_to_image",
+    "generalized_box_iou",
+    "masks_to_boxes",
+    "nms",
+    "remove_small_boxes",
+]
+
 
 def box_area(boxes: Tensor) -> Tensor:
     """Return the areas of boxes.

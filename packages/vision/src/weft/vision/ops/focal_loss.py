@@ -5,6 +5,8 @@ from __future__ import annotations
 from weft import Tensor
 from weft.nn import functional as F
 
+__all__ = ["sigmoid_focal_loss"]
+
 
 def sigmoid_focal_loss(
     inputs: Tensor, targets: Tensor, alpha: float = 0.25, gamma: float = 2, reduction: str = "none"

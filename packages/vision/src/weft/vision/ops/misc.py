@@ -8,6 +8,8 @@ from typing import Any
 import weft
 from weft import Tensor, nn
 
+__all__ = ["MLP", "Conv2dNormActivation", "Conv3dNormActivation", "FrozenBatchNorm2d", "Permute", "SqueezeExcitation"]
+
 Maker = Callable[..., nn.Module]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import weft
 from weft import Tensor, nn
 
+__all__ = ["StochasticDepth", "stochastic_depth"]
+
 
 def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
     """Set the input to 0 with probability ``p``, else divide it by the probability of staying.

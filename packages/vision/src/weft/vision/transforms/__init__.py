@@ -1,48 +1,11 @@
 """Transforms of pictures, which may be PIL images or tensors, with the names of ``torchvision.transforms``."""
 
 from weft.vision.transforms import functional as functional
-from weft.vision.transforms.color import ColorJitter, Grayscale, RandomErasing, RandomGrayscale
-from weft.vision.transforms.composition import Compose, Lambda, RandomApply, RandomChoice, RandomOrder
-from weft.vision.transforms.conversion import ConvertImageDtype, Normalize, PILToTensor, ToPILImage, ToTensor
-from weft.vision.transforms.filtering import GaussianBlur
-from weft.vision.transforms.functional import InterpolationMode
-from weft.vision.transforms.geometry import (
-    CenterCrop,
-    Pad,
-    RandomAffine,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomRotation,
-    RandomVerticalFlip,
-    Resize,
-)
+from weft.vision.transforms.color import *
+from weft.vision.transforms.composition import *
+from weft.vision.transforms.conversion import *
+from weft.vision.transforms.filtering import *
+from weft.vision.transforms.functional import InterpolationMode as InterpolationMode
+from weft.vision.transforms.geometry import *
 
-__all__ = [
-    "functional",
-    "InterpolationMode",
-    "Compose",
-    "Lambda",
-    "RandomApply",
-    "RandomChoice",
-    "RandomOrder",
-    "ToTensor",
-    "PILToTensor",
-    "ToPILImage",
-    "ConvertImageDtype",
-    "Normalize",
-    "Resize",
-    "Pad",
-    "CenterCrop",
-    "RandomCrop",
-    "RandomResizedCrop",
-    "RandomHorizontalFlip",
-    "RandomVerticalFlip",
-    "RandomRotation",
-    "RandomAffine",
-    "GaussianBlur",
-    "Grayscale",
-    "RandomGrayscale",
-    "ColorJitter",
-    "RandomErasing",
-]
+__all__ = ["functional", *[name for name, value in globals().items() if callable(value)]]

@@ -11,6 +11,8 @@ import weft
 from weft import Tensor, nn
 from weft.vision.transforms import functional as F
 
+__all__ = ["ColorJitter", "Grayscale", "RandomErasing", "RandomGrayscale"]
+
 Range = tuple[float, float] | None
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import weft
 from weft import nn
 
+__all__ = ["Compose", "Lambda", "RandomApply", "RandomChoice", "RandomOrder"]
+
 Transform = Callable[[Any], Any]
 
 

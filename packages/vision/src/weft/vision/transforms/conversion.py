@@ -11,6 +11,8 @@ from PIL import Image
 from weft import Tensor, nn
 from weft.vision.transforms import functional as F
 
+__all__ = ["ConvertImageDtype", "Normalize", "PILToTensor", "ToPILImage", "ToTensor"]
+
 
 class ToTensor:
     """A PIL image or an (H, W[, C]) array becomes a (C, H, W) tensor, 8-bit values scaled to 0..1."""

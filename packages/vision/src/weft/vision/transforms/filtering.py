@@ -9,6 +9,8 @@ import weft
 from weft import nn
 from weft.vision.transforms import functional as F
 
+__all__ = ["GaussianBlur"]
+
 
 class GaussianBlur(nn.Module):
     """Blur the picture by a Gaussian whose width is drawn.

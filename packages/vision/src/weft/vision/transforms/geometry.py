@@ -12,6 +12,18 @@ from weft.vision.transforms import functional as F
 from weft.vision.transforms.functional import InterpolationMode
 from weft.vision.transforms.functional.geometry import Fill
 
+__all__ = [
+    "CenterCrop",
+    "Pad",
+    "RandomAffine",
+    "RandomCrop",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "RandomVerticalFlip",
+    "Resize",
+]
+
 
 class Resize(nn.Module):
     """Resize the picture.

@@ -9,6 +9,8 @@ from PIL import Image
 
 from weft import Tensor
 
+__all__ = ["InterpolationMode", "get_dimensions", "get_image_num_channels", "get_image_size"]
+
 Picture = TypeVar("Picture", Image.Image, Tensor)
 
 

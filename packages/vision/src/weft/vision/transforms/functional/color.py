@@ -12,6 +12,16 @@ from weft import Tensor
 from weft.vision.transforms.functional._types import Picture, checked_picture, get_dimensions
 from weft.vision.transforms.functional.conversion import convert_image_dtype
 
+__all__ = [
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_hue",
+    "adjust_saturation",
+    "erase",
+    "rgb_to_grayscale",
+    "to_grayscale",
+]
+
 
 def rgb_to_grayscale(img: Picture, num_output_channels: int = 1) -> Picture:
     """Turn a colour picture grey: 0.2989 red + 0.587 green + 0.114 blue (ITU-R BT.601-7, section 2.5.1).

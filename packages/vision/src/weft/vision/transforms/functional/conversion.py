@@ -12,6 +12,8 @@ from PIL import Image
 import weft
 from weft import Tensor
 
+__all__ = ["convert_image_dtype", "normalize", "pil_to_tensor", "to_pil_image", "to_tensor"]
+
 # Modes of more than eight bits a channel; all others are read as uint8.
 _MODE_DTYPES = {"I": np.int32, "I;16": np.int16, "I;16L": np.int16, "I;16B": np.int16, "F": np.float32}
 _NATIVE_I16 = "I;16" if sys.byteorder == "little" else "I;16B"

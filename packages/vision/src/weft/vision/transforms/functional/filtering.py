@@ -12,6 +12,8 @@ from weft.nn.functional import conv2d, pad
 from weft.vision.transforms.functional._types import Picture, checked_picture
 from weft.vision.transforms.functional.conversion import pil_to_tensor, to_pil_image
 
+__all__ = ["gaussian_blur"]
+
 
 def gaussian_blur(
     img: Picture, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None

@@ -15,6 +15,8 @@ from weft import Tensor
 from weft.vision.transforms.functional._resampling import affine_tensor, resize_tensor, rotate_tensor
 from weft.vision.transforms.functional._types import InterpolationMode, Picture, checked_picture, get_dimensions
 
+__all__ = ["affine", "center_crop", "crop", "hflip", "pad", "resize", "resized_crop", "rotate", "vflip"]
+
 Fill = float | Sequence[float] | None
 
 _RESAMPLING = {
