@@ -40,6 +40,13 @@ INVERSE_SQRT_2PI = 1 / math.sqrt(2 * math.pi)
 TANH_SCALE, TANH_CUBIC = math.sqrt(2 / math.pi), 0.044715
 
 
+def set_backward(forward: Any, backward: Any) -> None:
+    """Let an op be the gradient of another one: linear in that of the output, it is its own gradient there."""
+    needs = " ".join(["grad", *backward.declaration.arguments[1:]])
+    forward.gradient("input", needs)(backward.op)
+    backward.gradient("output_grad", needs)(backward.op)
+
+
 def with_grad(xp: Any, function: Any, output_grad: Any, input: Any) -> Any:
     """A function of a gradient and an input, element by element, in blocks where they lie in memory alike."""
     if output_grad.shape != input.shape:  # in a vmap one of them may not be of the batch
@@ -134,11 +141,6 @@ def tanh_argument(x: Any) -> Any:
     return TANH_SCALE * (x + TANH_CUBIC * (x * x * x))
 
 
-@gelu.gradient("input")
-def _(grad, input, approximate):
-    return gelu_backward.op(grad, input, approximate)
-
-
 @op(**BACKWARD)
 def gelu_backward(output_grad: Tensor, input: Tensor, approximate: str) -> Tensor:
     """A gradient times the derivative of `gelu`."""
@@ -166,9 +168,7 @@ def _(xp, output_grad, input, approximate):
     return with_grad(xp, by_tanh if approximate == "tanh" else exact, output_grad, input)
 
 
-@gelu_backward.gradient("output_grad")
-def _(grad, input, approximate):
-    return gelu_backward.op(grad, input, approximate)
+set_backward(gelu, gelu_backward)
 
 
 @gelu_backward.gradient("input")
@@ -373,11 +373,6 @@ def _(xp, input, low, high):
     return xp.minimum(element(high), xp.maximum(element(low), input))  # of two zeros NumPy takes the second
 
 
-@hardtanh_op.gradient("input")
-def _(grad, input, low, high):
-    return hardtanh_backward.op(grad, input, low, high)
-
-
 @op(**BACKWARD)
 def hardtanh_backward(output_grad: Tensor, input: Tensor, low: float, high: float) -> Tensor:
     """A gradient where the input is inside of the limits, and 0 elsewhere."""
@@ -389,9 +384,7 @@ def _(xp, output_grad, input, low, high):
     return keep_where(xp, (input > low) & (input < high), output_grad)  # at nan it is 0, as in PyTorch's vector loops
 
 
-@hardtanh_backward.gradient("output_grad")
-def _(grad, input, low, high):
-    return hardtanh_backward.op(grad, input, low, high)
+set_backward(hardtanh_op, hardtanh_backward)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -471,11 +464,6 @@ def _(xp, input, slope):
     return xp.where(input > 0, input, input * slope)
 
 
-@leaky_relu_op.gradient("input")
-def _(grad, input, slope):
-    return leaky_relu_backward.op(grad, input, slope)
-
-
 @op(**BACKWARD)
 def leaky_relu_backward(output_grad: Tensor, input: Tensor, slope: float) -> Tensor:
     """A gradient, times a slope where the input is not positive."""
@@ -487,9 +475,7 @@ def _(xp, output_grad, input, slope):
     return with_grad(xp, lambda grad, x: xp.where(x > 0, grad, grad * slope), output_grad, input)
 
 
-@leaky_relu_backward.gradient("output_grad")
-def _(grad, input, slope):
-    return leaky_relu_backward.op(grad, input, slope)
+set_backward(leaky_relu_op, leaky_relu_backward)
 
 
 @composite(quick=fast_paths.activation(leaky_relu_op.op, (0.01,)))
@@ -585,11 +571,6 @@ def _(xp, input, weight):
     return xp.where(input > 0, input, weight * input)
 
 
-@prelu_op.gradient("input")
-def _(grad, input, weight):
-    return prelu_backward.op(grad, input, weight)
-
-
 @prelu_op.gradient("weight")
 def _(grad, input):
     return (grad * input).masked_fill(input > 0, 0)
@@ -606,9 +587,7 @@ def _(xp, output_grad, input, weight):
     return xp.where(input > 0, output_grad, weight * output_grad)
 
 
-@prelu_backward.gradient("output_grad")
-def _(grad, input, weight):
-    return prelu_backward.op(grad, input, weight)
+set_backward(prelu_op, prelu_backward)
 
 
 @prelu_backward.gradient("input")
@@ -784,11 +763,6 @@ def _(xp, input):
     return xp.clip(input + 3, 0, 6) / 6
 
 
-@hardsigmoid_op.gradient("input")
-def _(grad, input):
-    return hardsigmoid_backward.op(grad, input)
-
-
 @op(**BACKWARD)
 def hardsigmoid_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `hardsigmoid`."""
@@ -800,9 +774,7 @@ def _(xp, output_grad, input):
     return with_grad(xp, lambda grad, x: keep_where(xp, (x > -3) & (x < 3), grad / 6), output_grad, input)
 
 
-@hardsigmoid_backward.gradient("output_grad")
-def _(grad, input):
-    return hardsigmoid_backward.op(grad, input)
+set_backward(hardsigmoid_op, hardsigmoid_backward)
 
 
 @composite(quick=fast_paths.activation(hardsigmoid_op.op))
@@ -834,11 +806,6 @@ def _(xp, input):
     return input * xp.clip(input + 3, 0, 6) / 6
 
 
-@hardswish_op.gradient("input")
-def _(grad, input):
-    return hardswish_backward.op(grad, input)
-
-
 @op(**BACKWARD)
 def hardswish_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `hardswish`."""
@@ -853,9 +820,7 @@ def _(xp, output_grad, input):
     return with_grad(xp, block, output_grad, input)
 
 
-@hardswish_backward.gradient("output_grad")
-def _(grad, input):
-    return hardswish_backward.op(grad, input)
+set_backward(hardswish_op, hardswish_backward)
 
 
 @hardswish_backward.gradient("input")
@@ -902,11 +867,6 @@ def _(xp, input, alpha, scale, input_scale):
     return xp.where(input > 0, input * scale, negative)
 
 
-@elu_op.gradient("input")
-def _(grad, input, alpha, scale, input_scale):
-    return elu_backward.op(grad, input, alpha, scale, input_scale)
-
-
 @op(**BACKWARD)
 def elu_backward(output_grad: Tensor, input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
     """A gradient times the derivative of `elu`."""
@@ -922,9 +882,7 @@ def _(xp, output_grad, input, alpha, scale, input_scale):
     return with_grad(xp, block, output_grad, input)
 
 
-@elu_backward.gradient("output_grad")
-def _(grad, input, alpha, scale, input_scale):
-    return elu_backward.op(grad, input, alpha, scale, input_scale)
+set_backward(elu_op, elu_backward)
 
 
 @elu_backward.gradient("input")
@@ -1076,11 +1034,6 @@ def _(xp, input, beta, threshold):
     return xp.where(scaled > threshold, input, xp.log1p(xp.exp(xp.minimum(scaled, threshold))) / input.dtype.type(beta))
 
 
-@softplus_op.gradient("input")
-def _(grad, input, beta, threshold):
-    return softplus_backward.op(grad, input, beta, threshold)
-
-
 @op(**BACKWARD)
 def softplus_backward(output_grad: Tensor, input: Tensor, beta: float, threshold: float) -> Tensor:
     """A gradient times the derivative of `softplus`."""
@@ -1102,9 +1055,7 @@ def gate(xp: Any, x: Any) -> Any:
     return xp.where(x < 0, power, 1) / (1 + power)
 
 
-@softplus_backward.gradient("output_grad")
-def _(grad, input, beta, threshold):
-    return softplus_backward.op(grad, input, beta, threshold)
+set_backward(softplus_op, softplus_backward)
 
 
 @softplus_backward.gradient("input")
@@ -1145,11 +1096,6 @@ def _(xp, input):
     return xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.absolute(input)))
 
 
-@logsigmoid_op.gradient("input")
-def _(grad, input):
-    return logsigmoid_backward.op(grad, input)
-
-
 @op(**BACKWARD)
 def logsigmoid_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `logsigmoid`."""
@@ -1161,9 +1107,7 @@ def _(xp, output_grad, input):
     return with_grad(xp, lambda grad, x: grad * gate(xp, -x), output_grad, input)
 
 
-@logsigmoid_backward.gradient("output_grad")
-def _(grad, input):
-    return logsigmoid_backward.op(grad, input)
+set_backward(logsigmoid_op, logsigmoid_backward)
 
 
 @logsigmoid_backward.gradient("input")
@@ -1264,11 +1208,6 @@ def _(xp, input):
     return input * xp.tanh(xp.maximum(input, 0) + xp.log1p(xp.exp(-xp.absolute(input))))
 
 
-@mish_op.gradient("input")
-def _(grad, input):
-    return mish_backward.op(grad, input)
-
-
 @op(**BACKWARD)
 def mish_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `mish`."""
@@ -1287,9 +1226,7 @@ def _(xp, output_grad, input):
     return with_grad(xp, block, output_grad, input)
 
 
-@mish_backward.gradient("output_grad")
-def _(grad, input):
-    return mish_backward.op(grad, input)
+set_backward(mish_op, mish_backward)
 
 
 @mish_backward.gradient("input")
@@ -1370,11 +1307,6 @@ def _(xp, input):
     return input / (xp.absolute(input) + input.dtype.type(1))
 
 
-@softsign_op.gradient("input")
-def _(grad, input):
-    return softsign_backward.op(grad, input)
-
-
 @op(**BACKWARD)
 def softsign_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `softsign`."""
@@ -1390,9 +1322,7 @@ def _(xp, output_grad, input):
     return with_grad(xp, block, output_grad, input)
 
 
-@softsign_backward.gradient("output_grad")
-def _(grad, input):
-    return softsign_backward.op(grad, input)
+set_backward(softsign_op, softsign_backward)
 
 
 @softsign_backward.gradient("input")
