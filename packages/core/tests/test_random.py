@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import weft
-from weft.ops.random import _standard_gamma
+from weft.ops.reparametrized import _standard_gamma
 
 STATE_BYTES = 5056
 

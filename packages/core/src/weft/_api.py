@@ -3,6 +3,7 @@
 from math import e, inf, nan, pi
 
 import weft._tensor.elementwise
+import weft._tensor.legacy
 import weft._tensor.memory  # puts methods on Tensor, as the ops do
 import weft.autograd as autograd
 from weft._devices.cpu_threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads

@@ -225,9 +225,9 @@ from weft.ops.indexing import _unsafe_masked_index as _unsafe_masked_index
 from weft.ops.indexing import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
 from weft.ops.joining import _chunk_cat as _chunk_cat
 from weft.ops.matrices import _int_mm as _int_mm
-from weft.ops.random import _standard_gamma as _standard_gamma
 from weft.ops.reparametrized import _dirichlet_grad as _dirichlet_grad
 from weft.ops.reparametrized import _sample_dirichlet as _sample_dirichlet
+from weft.ops.reparametrized import _standard_gamma as _standard_gamma
 from weft.ops.reparametrized import _standard_gamma_grad as _standard_gamma_grad
 from weft.ops.segments import _segment_reduce as _segment_reduce
 from weft.ops.softmax import _safe_softmax as _safe_softmax

@@ -10,6 +10,7 @@ import copy
 import pickle
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from mmap import mmap
 from operator import index
 from typing import Any
 from weakref import WeakValueDictionary, ref
@@ -20,8 +21,11 @@ from weft import _display_name
 from weft._devices.devices import device, resolve_device
 from weft._dtypes.dtypes import NAMES, dtype, get_default_dtype
 from weft._dtypes.float8 import converted
+from weft._dtypes.legacy_names import SCALAR_TYPES, named_type
 from weft._engine.unresolved import Unresolved
 from weft._engine.unresolved import memory_of as in_memory
+from weft._lazy import lazy
+from weft._settings import warn_caller_once
 from weft._tensor.base import wrap
 
 __all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
@@ -100,8 +104,6 @@ def memory_of(array: Any) -> Any:
 def mapping_of(array: Any) -> Any:
     """The mapping that an array's memory lies in, which a forked process writes to as well; None if there is none."""
     base = array
-    from mmap import mmap  # with the first use: it costs the import of weft a hundredth
-
     while base is not None and not isinstance(base, mmap):
         base = base.keep if isinstance(base, Memory) else getattr(base, "obj", None) or getattr(base, "base", None)
     return base
@@ -452,9 +454,7 @@ class UntypedStorage:
         RuntimeError
             If the file cannot be opened, or is too short and not shared.
         """
-        from weft._tensor.mapped_files import from_file
-
-        mapped = from_file(filename, shared, nbytes, dtype=_named_dtype("uint8"))
+        mapped = lazy("from_file")(filename, shared, nbytes, dtype=_named_dtype("uint8"))
         made = cls._of_array(mapped._array, mapped.device)
         made._filename = str(filename)
         return made
@@ -692,8 +692,6 @@ class TypedStorage:
         if dtype is None:
             place = "" if self.device.type == "cpu" else f"{self.device.type}."
             return f"{_display_name.name}.{place}{self.dtype.scalar_type_name}Storage"
-        from weft._tensor.legacy_types import storage_dtype
-
         wanted = storage_dtype(dtype)
         if wanted is self.dtype:
             return self
@@ -794,15 +792,50 @@ for _name, _dtype in {
     setattr(TypedStorage, _name, conversion(_dtype))
 
 
+class storagetype(type):
+    """The type of the legacy storage types."""
+
+    dtype: dtype
+
+    @property
+    def _dtype(cls) -> Any:
+        return cls.dtype
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        for word in ("device", "dtype"):
+            if word in kwargs:
+                raise RuntimeError(f"{cls.__name__}(): '{word}' cannot be specified; TypedStorage takes it")
+        unknown = set(kwargs) - {"wrap_storage", "_internal"}
+        if unknown:
+            raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{sorted(unknown)[0]}'")
+        if not kwargs.get("_internal"):
+            warn_caller_once("TypedStorage is deprecated; use weft.UntypedStorage")
+        return TypedStorage(*args, dtype=cls.dtype, **kwargs)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
+
+
+def storage_dtype(given: Any) -> dtype:
+    """The dtype that a dtype, a legacy storage type, or the name of one stands for.
+
+    Raises
+    ------
+    TypeError
+        If it is none of them.
+    """
+    if isinstance(given, dtype):
+        return given
+    if isinstance(given, storagetype):
+        return given.dtype
+    if isinstance(given, str) and given.endswith("Storage"):
+        return named_type("type", given.removesuffix("Storage") + "Tensor")[0]
+    raise TypeError(f"type: expected a dtype, a storage type or its name, got {given!r}")
+
+
 def _dtype_to_storage_type_map() -> dict[Any, str]:
     """The name of the legacy storage of each dtype that has one."""
-    from weft._tensor import legacy_types
-
-    return {
-        each.dtype: name
-        for name, each in vars(legacy_types).items()
-        if isinstance(each, legacy_types.storagetype) and name == each.__name__
-    }
+    return {element: f"{name}Storage" for name, element in SCALAR_TYPES.items()}
 
 
 def _storage_type_to_dtype_map() -> dict[str, Any]:

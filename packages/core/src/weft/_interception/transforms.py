@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from weft._devices.devices import key_of
-from weft._engine.dispatch import apply_view_fn, link_view, make, record, record_many, share_view
-from weft._engine.tensor import Extra, TensorBase, local, set_grad
+from weft._engine.dispatch import bump, link_view, make, record, record_many, share_view
+from weft._engine.tensor import Extra, TensorBase, local
 
 __all__ = [
     "Level",
@@ -109,6 +109,14 @@ class Level:
     def write(self, target: Wrapped, source: Any) -> None:
         """Write a tensor of this level or those below into one of this level."""
         raise NotImplementedError
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Apply an `autograd.Function` to tensors of this level and those below."""
+        raise NotImplementedError
+
+    def read_values(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function that needs the values of its tensors."""
+        return function(*args, **kwargs)
 
     def holds(self, tensor: Any) -> bool:
         """Whether a tensor is wrapped at this level."""
@@ -239,71 +247,11 @@ def keep_call(
             link_view(each, args, op, index if several else -1)
 
 
-class GradLevel(Level):
-    """Reverse mode: a recording of its own, whose variables are the tensors that this level wraps."""
-
-    def __enter__(self) -> GradLevel:
-        super().__enter__()
-        set_grad(True)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        super().__exit__(*exc)
-        set_grad(self.grad_enabled)
-
-    def variable(self, value: Any) -> Any:
-        """A tensor as a variable of this level: a leaf that requires grad."""
-        made = wrap(Wrapped(self, value))
-        made._requires_grad = True
-        return made
-
-    def constant(self, value: Any) -> Any:
-        return wrap(Wrapped(self, value))
-
-    def run(self, declaration: Any, args: tuple[Any, ...]) -> Any:
-        """Run the op below, and record it if it depends on a variable."""
-        op = declaration.op
-        recorded = local.grad_enabled
-        set_grad(self.grad_enabled)  # no_grad inside of the function speaks of this level alone
-        try:
-            result = op(*lowered(self, declaration, args))
-        finally:
-            set_grad(recorded)
-        several = isinstance(result, tuple)
-        outputs = [self.constant(each) for each in (result if several else (result,))]
-        keep_call(op, outputs, args, several, self.holds)
-        return tuple(outputs) if several else outputs[0]
-
-    def adopt(self, tensor: Any) -> Wrapped:
-        return Wrapped(self, twin(tensor))
-
-    def apply_view_fn(self, base: Wrapped, view_fn: Any) -> Wrapped:
-        return Wrapped(self, apply_view_fn(view_fn, base.value))
-
-    def keep_history(self, target: Any, source: Any) -> None:
-        from weft.ops._inplace import rebase_history
-
-        if not self.holds(source):
-            source = self.constant(source)
-        if local.grad_enabled and (target._requires_grad or source._requires_grad):
-            rebase_history(target, source)
-
-    def write(self, target: Wrapped, source: Any) -> None:
-        recorded = local.grad_enabled
-        set_grad(self.grad_enabled)
-        try:
-            target.value.copy_(self.below(source))
-        finally:
-            set_grad(recorded)
-
-
 # Writing in place
 
 
 def write(name: str, target: Any, source: Any) -> None:
     """Write a tensor into another of the same shape and dtype, where one of them is wrapped."""
-    from weft.ops._inplace import bump
-
     source = settled(source)
     level = innermost([settled(target), source])
     if not level.holds(target):

@@ -47,12 +47,11 @@ class Tensor(Methods):
     """
 
     _is_plain: ClassVar[bool] = True
+    _construct: ClassVar[Callable[..., Any]]  # what makes ``Tensor(2, 3)``: `weft._tensor.legacy` puts it here
     __array_priority__ = 1000  # NumPy's operators leave mixed operands to ours
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from weft._tensor.legacy_types import legacy_new
-
-        made = legacy_new("Tensor", args, kwargs, None)
+        made = cls._construct("Tensor", args, kwargs, None)
         return made if cls is Tensor else as_subclass(made, cls)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

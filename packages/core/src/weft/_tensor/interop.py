@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+import weft
 from weft._devices.devices import backend_of, cpu, device, key_of, remember_new_key, resolve_device
 from weft._dtypes.dtypes import (
     BY_NUMPY,
@@ -707,8 +708,6 @@ def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
             f"__array_namespace__: version {api_version!r} of the array API is not supported; ask for one of "
             f"{', '.join(ARRAY_API_VERSIONS)}"
         )
-    import weft.array_api
-
     return weft.array_api
 
 

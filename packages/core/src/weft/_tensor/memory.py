@@ -166,14 +166,6 @@ def _view(memory: UntypedStorage, element: Any, offset: int, size: Any, stride: 
 
 
 @method
-def new(self: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """Return a tensor of this dtype and device as ``weft.Tensor(...)`` makes them; `new_empty` is the clearer name."""
-    from weft._tensor.legacy_types import legacy_new
-
-    return legacy_new("new", args, kwargs, self._key.dtype, self._key.device.type)
-
-
-@method
 def const_data_ptr(self: Any) -> int:
     """Return the address of the first element, for reading only; 0 if there is none."""
     return address(self._array) if self._array.size else 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from weft._engine.tensor import TensorBase, Version, local, set_grad
-from weft._interception.transforms import GradLevel, Level, innermost, record_of, settled
+from weft._interception.transforms import Level, record_of
 from weft.autograd._function_operations import WithSaved, new_function_node
 from weft.autograd.function import Function, attach_history
 
-__all__ = ["VmapInfo", "apply_at_level"]
+__all__ = ["VmapInfo", "map_call", "push_call", "record_call"]
 
 
 class VmapInfo(NamedTuple):
@@ -17,19 +17,6 @@ class VmapInfo(NamedTuple):
 
     batch_size: int
     randomness: str
-
-
-def apply_at_level(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`Function.apply` with an argument that a transform has wrapped."""
-    args = tuple(settled(each) if isinstance(each, TensorBase) else each for each in args)
-    level = innermost([each for each in args if isinstance(each, TensorBase)])
-    if level is None:
-        return cls.apply(*args, **kwargs)
-    if isinstance(level, GradLevel):
-        return record_call(level, cls, args, kwargs)
-    if level.randomness:
-        return map_call(level, cls, args, kwargs)
-    return push_call(level, cls, args, kwargs)
 
 
 def check_separate(cls: Any) -> None:
@@ -60,7 +47,7 @@ def as_list(result: Any) -> list[Any]:
     return list(result) if isinstance(result, (tuple, list)) else [result]
 
 
-def record_call(level: GradLevel, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def record_call(level: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Reverse mode: the call below, and a node of this level for it."""
     check_separate(cls)
     recorded = local.grad_enabled

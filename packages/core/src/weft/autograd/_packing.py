@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from weft._engine.dispatch import OpNode, SavedOutput, edge_of, extra_of, make, set_output_index
 from weft._engine.tensor import TensorBase, local
+from weft._interception.results import packs_saved
 from weft.autograd.grad_mode import enable_grad
 from weft.autograd.hooks import output_index
 
@@ -70,6 +71,7 @@ def pack_one(value: Any, pack_hook: Any, unpack_hook: Any) -> Packed:
     return Packed(packed, unpack_hook, edge, value.index if is_output else output_index(value), is_output)
 
 
+@packs_saved
 def pack_saved(result: Any) -> None:
     """Pack what the node of a new result has saved."""
     first = result[0] if isinstance(result, tuple) and result else result

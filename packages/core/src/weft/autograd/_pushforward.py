@@ -12,8 +12,8 @@ from typing import Any
 
 from weft._engine.dispatch import saved_metadata
 from weft._engine.tensor import TensorBase, local, state
-from weft._interception.transforms import GradLevel
 from weft.autograd._backward import grad
+from weft.autograd._grad_level import GradLevel
 
 __all__ = ["push_forward"]
 

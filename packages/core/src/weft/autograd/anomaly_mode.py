@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from weft._engine.tensor import Node, TensorBase, intercept, local, state
+from weft._interception.results import notes_traces
 from weft._settings import require_bool
 from weft.autograd.hooks import spread, watch_of
 
@@ -78,6 +79,7 @@ def user_frames() -> traceback.StackSummary:
     return traceback.StackSummary.extract(reversed(theirs or frames))
 
 
+@notes_traces
 def attach_trace(result: Any) -> None:
     """Note where the node of a new result was recorded."""
     for tensor in result if isinstance(result, tuple) else (result,):

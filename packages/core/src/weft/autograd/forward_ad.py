@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from weft._engine.dispatch import apply_view_fn, edge_of, extra_of
 from weft._engine.tensor import Node, TensorBase, local, next_sequence, state
 from weft._interception.transforms import Level, Wrapped, keep_call, lowered, record_of, settled, twin, wrap
+from weft.autograd._function_levels import push_call
 from weft.autograd._pushforward import push_forward
 from weft.autograd.hooks import output_index
 
@@ -39,6 +40,9 @@ class DualLevel(Level):
     def tangent(self, tensor: Any) -> Any:
         """The tangent of a tensor of this level; None for others."""
         return record_of(tensor).tangent if isinstance(tensor, TensorBase) and self.holds(tensor) else None
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return push_call(self, function, args, kwargs)
 
     def run(self, declaration: Any, args: tuple[Any, ...]) -> Any:
         """Run the op on the values, and its derivative on the tangents."""

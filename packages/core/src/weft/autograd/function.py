@@ -19,6 +19,7 @@ from weft._engine.dispatch import (
 )
 from weft._engine.tensor import DETACHED, Node, TensorBase, Version, local, next_sequence, state
 from weft._interception.interceptors import is_watched
+from weft._interception.transforms import innermost, settled
 from weft.autograd._function_operations import FunctionOperation, new_function_node
 from weft.autograd._nodes import SavedTensor
 from weft.autograd._packing import pack_value
@@ -356,9 +357,10 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and record it if an argument requires grad."""
         if any(isinstance(each, TensorBase) and each._key.wrapped for each in args):
-            from weft.autograd._function_levels import apply_at_level
-
-            return apply_at_level(cls, args, kwargs)
+            args = tuple(settled(each) if isinstance(each, TensorBase) else each for each in args)
+            level = innermost([each for each in args if isinstance(each, TensorBase)])
+            if level is not None:
+                return level.apply_function(cls, args, kwargs)
         node = new_function_node(cls._node_class)
         recorded = local.grad_enabled and any(isinstance(each, TensorBase) and each._requires_grad for each in args)
         node.needs_input_grad = tuple(isinstance(each, TensorBase) and each._requires_grad for each in args)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy
 
+import weft
 from weft._dtypes.dtypes import float64
 from weft._engine.tensor import TensorBase
 from weft._tensor.base import Tensor
@@ -344,17 +345,15 @@ def floating(result: Any) -> list[Any]:
 
 def pushed(func: Any, args: Any, position: int, tangent: Any, others: Any = None) -> list[Any]:
     """The tangents of the outputs for a tangent of one input; ``others``: tangents of the others, by their place."""
-    from weft.autograd import forward_ad
-
-    with forward_ad.dual_level():
+    with weft.autograd.forward_ad.dual_level():
         given = [each.detach() if isinstance(each, Tensor) and each._requires_grad else each for each in args]
         for place, each in {position: tangent, **(others or {})}.items():
             if each is not None:
-                given[place] = forward_ad.make_dual(given[place], each)
+                given[place] = weft.autograd.forward_ad.make_dual(given[place], each)
         outputs = [
             each for each in as_tuple(func(*given)) if isinstance(each, TensorBase) and each._key.is_differentiable
         ]
-        unpacked = [forward_ad.unpack_dual(each) for each in outputs]
+        unpacked = [weft.autograd.forward_ad.unpack_dual(each) for each in outputs]
         return [primal.detach().new_zeros(primal.shape) if tangent is None else tangent for primal, tangent in unpacked]
 
 
@@ -404,14 +403,12 @@ def check_undefined_tangents(func: Any, args: Any, watched: Any) -> None:
 
 def compare_batched_forward(func: Any, args: Any, watched: Any, atol: float, rtol: float) -> None:
     """Two tangents in one `vmap`, against the same two one by one."""
-    from weft.func import vmap
-
     chance = numpy.random.default_rng(5)
     for position in watched:
         tangents = args[position].detach().new_zeros((2, *args[position].shape))
         parts_into(tangents, chance.standard_normal(parts(tangents.numpy()).size))
         try:
-            together = vmap(lambda each, position=position: tuple(pushed(func, args, position, each)))(tangents)
+            together = weft.vmap(lambda each, position=position: tuple(pushed(func, args, position, each)))(tangents)
         except RuntimeError as error:
             raise GradcheckError(f"{FAILED_BATCHED_FORWARD}\n\nGot:\n{error}") from error
         rows = zip(pushed(func, args, position, tangents[0]), pushed(func, args, position, tangents[1]))
@@ -436,8 +433,6 @@ FAILED_BATCHED_FORWARD = (
 
 def compare_batched(args: Any, watched: Any, number: int, output: Any, atol: float, rtol: float) -> None:
     """Two backward passes in one `vmap`, against the same two one by one."""
-    from weft.func import vmap
-
     chance = numpy.random.default_rng(3)
     inputs = [args[n] for n in watched]
     seeds = output.detach().new_zeros((2, *output._array.shape))
@@ -448,7 +443,7 @@ def compare_batched(args: Any, watched: Any, number: int, output: Any, atol: flo
         return tuple(each.detach().new_zeros(each.shape) if g is None else g for each, g in zip(inputs, found))
 
     try:
-        together = vmap(pulled)(seeds)
+        together = weft.vmap(pulled)(seeds)
     except RuntimeError as error:
         raise GradcheckError(f"{FAILED_BATCHED}\n\nGot:\n{error}") from error
     for position, batch, rows in zip(watched, together, zip(pulled(seeds[0]), pulled(seeds[1]))):

@@ -13,6 +13,7 @@ from typing import Any
 from weft._devices.devices import device as Device
 from weft._errors import AcceleratorError, OutOfMemoryError
 from weft._tensor.legacy_types import tensor_types
+from weft.cuda._devices import backend, current_device, index_of, is_available
 from weft.cuda.memory import (
     empty_cache,
     ipc_collect,
@@ -23,7 +24,6 @@ from weft.cuda.memory import (
     memory_stats,
     reset_peak_memory_stats,
 )
-from weft.plugins import backend as find
 from weft.plugins import status
 from weft.random import default_generator_of
 
@@ -60,51 +60,12 @@ __all__ = [
 ]
 
 
-def backend() -> Any:
-    """The CUDA backend.
-
-    Raises
-    ------
-    RuntimeError
-        If its package, CuPy, the driver or a GPU is missing; the message says which.
-    """
-    return find("cuda")
-
-
-def is_available() -> bool:
-    """Whether tensors can be put on a CUDA device.
-
-    Examples
-    --------
-    >>> device = "cuda" if weft.cuda.is_available() else "cpu"
-    """
-    try:
-        return bool(backend().device_count())
-    except RuntimeError:
-        return False
-
-
 def device_count() -> int:
     """How many CUDA devices there are; 0 where CUDA cannot be used."""
     try:
         return int(backend().device_count())
     except RuntimeError:
         return 0
-
-
-def current_device() -> int:
-    """The index of the device that ``"cuda"`` means."""
-    return int(backend().current_device())
-
-
-def index_of(which: Any) -> int | None:
-    """The index of a device that is given as a number, a name or a device."""
-    if which is None or isinstance(which, int):
-        return which
-    found = Device(which)
-    if found.type != "cuda":
-        raise ValueError(f"cuda: expected a cuda device, but got: {found}")
-    return found.index
 
 
 def set_device(device: Any) -> None:

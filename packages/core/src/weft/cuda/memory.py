@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.cuda._devices import backend, current_device, index_of, is_available
+
 __all__ = [
     "empty_cache",
     "ipc_collect",
@@ -18,12 +20,10 @@ __all__ = [
 
 def memory_stats(device: Any = None) -> dict[str, Any]:
     """What the backend knows of a device's memory, by PyTorch's keys; empty where it keeps no count."""
-    from weft import cuda
-
-    if not cuda.is_available():
+    if not is_available():
         return {}
-    index = cuda.index_of(device)
-    return dict(sorted(cuda.backend().memory_stats(cuda.current_device() if index is None else index).items()))
+    index = index_of(device)
+    return dict(sorted(backend().memory_stats(current_device() if index is None else index).items()))
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -48,10 +48,8 @@ def max_memory_reserved(device: Any = None) -> int:
 
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Let the peaks begin anew; without a device nothing happens."""
-    from weft import cuda
-
-    if cuda.is_available():
-        cuda.backend().reset_peak_memory_stats(cuda.index_of(device))
+    if is_available():
+        backend().reset_peak_memory_stats(index_of(device))
 
 
 def empty_cache() -> None:
@@ -61,10 +59,8 @@ def empty_cache() -> None:
     --------
     >>> weft.cuda.empty_cache()
     """
-    from weft import cuda
-
-    if cuda.is_available():
-        cuda.backend().empty_cache()
+    if is_available():
+        backend().empty_cache()
 
 
 def ipc_collect() -> None:

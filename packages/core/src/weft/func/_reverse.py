@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from weft._engine.tensor import TensorBase, local
-from weft._interception.transforms import GradLevel, record_of, settled
+from weft._interception.transforms import record_of, settled
 from weft.autograd._backward import grad as backward_grad
+from weft.autograd._grad_level import GradLevel
 from weft.func._arguments import (
     as_positions,
     basis,

@@ -10,8 +10,9 @@ from weft._devices.devices import backend_of
 from weft._engine.dispatch import link_view
 from weft._engine.tensor import TensorBase, local
 from weft._interception.transforms import Level, Wrapped, record_of, settled, wrap
-from weft.ops._batching import Batch, rule_for
-from weft.ops.joining import cat
+from weft.autograd._function_levels import map_call
+from weft.ops._batching import Batch, rule_for, warn_slow
+from weft.ops.joining import cat, stack
 from weft.utils._pytree import broadcast_prefix, tree_flatten, tree_unflatten
 
 __all__ = ["BatchLevel", "vmap"]
@@ -60,6 +61,29 @@ class BatchLevel(Level):
         if not isinstance(result, tuple):
             return self.viewed(self.batch(result), declaration.op, args, -1)
         return tuple(self.viewed(self.batch(each), declaration.op, args, at) for at, each in enumerate(result))
+
+    def apply_function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return map_call(self, function, args, kwargs)
+
+    def read_values(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function that needs the values of its tensors once for each example of the innermost batch."""
+        leaves, spec = tree_flatten((args, kwargs))
+        wrapped = [settled(leaf) for leaf in leaves if isinstance(leaf, TensorBase)]
+        levels = {record_of(each).level for each in wrapped if record_of(each) and record_of(each).batched}
+        if not levels:
+            return function(*args, **kwargs)
+        level = max(levels, key=lambda each: each.number)
+        warn_slow(function.__name__, level.size)
+        rows = []
+        for number in range(level.size):
+            one = [
+                level.below(leaf).select(0, number) if isinstance(leaf, TensorBase) and level.holds(leaf) else leaf
+                for leaf in leaves
+            ]
+            given, named = tree_unflatten(one, spec)
+            rows.append(self.read_values(function, given, named))
+        columns = zip(*[tree_flatten(row)[0] for row in rows])
+        return tree_unflatten([level.batch(stack(list(column))) for column in columns], tree_flatten(rows[0])[1])
 
     def viewed(self, out: Any, op: Any, args: tuple[Any, ...], index: int) -> Any:
         """An output, known as a view of the input if it is one."""

@@ -4,6 +4,7 @@
 part in the result and no gradient. `MaskedTensor` carries its mask with it.
 """
 
+from importlib import import_module
 from typing import Any
 
 from weft.masked._normalizations import cumprod, cumsum, log_softmax, normalize, softmax, softmin
@@ -56,9 +57,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _TENSORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from weft.masked import _tensor
-
-    return getattr(_tensor, name)
+    return getattr(import_module("weft.masked._tensor"), name)
 
 
 def __dir__() -> list[str]:

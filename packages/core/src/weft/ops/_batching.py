@@ -12,7 +12,6 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from weft._engine.tensor import TensorBase, local
-from weft._interception.transforms import record_of, settled
 from weft.ops._registry import registry
 
 __all__ = [
@@ -233,27 +232,8 @@ def reads_values(function: Callable[..., R]) -> Callable[..., R]:
 
     @wraps(function)
     def each_example(*args: Any, **kwargs: Any) -> Any:
-        if not local.levels:
-            return function(*args, **kwargs)
-        from weft.utils._pytree import tree_flatten, tree_unflatten
-
-        leaves, spec = tree_flatten((args, kwargs))
-        wrapped = [settled(leaf) for leaf in leaves if isinstance(leaf, TensorBase)]
-        levels = {record_of(each).level for each in wrapped if record_of(each) and record_of(each).batched}
-        if not levels:
-            return function(*args, **kwargs)
-        level = max(levels, key=lambda each: each.number)
-        warn_slow(function.__name__, level.size)
-        rows = []
-        for number in range(level.size):
-            one = [
-                level.below(leaf).select(0, number) if isinstance(leaf, TensorBase) and level.holds(leaf) else leaf
-                for leaf in leaves
-            ]
-            given, named = tree_unflatten(one, spec)
-            rows.append(each_example(*given, **named))
-        columns = zip(*[tree_flatten(row)[0] for row in rows])
-        return tree_unflatten([level.batch(stack(list(column))) for column in columns], tree_flatten(rows[0])[1])
+        level = next((each for each in reversed(local.levels) if each.randomness), None)  # of a vmap
+        return function(*args, **kwargs) if level is None else level.read_values(function, args, kwargs)
 
     return each_example
 

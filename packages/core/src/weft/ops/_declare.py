@@ -67,14 +67,13 @@ from weft._interception import transforms
 from weft._interception.autocast import in_precision
 from weft._interception.interceptors import Operation, intercepted, is_watched
 from weft._interception.profiling import watched
+from weft._interception.results import observe
 from weft._interception.torch_function import arm, awakened, call_override, flatten, overriding, public, unmasked
 from weft._plugins.access import plugins
 from weft._plugins.kernel_checks import checked_kernel, note
 from weft._tensor import conjugation
 from weft._tensor.base import Tensor
 from weft._tensor.interop import as_tensor, tensor
-from weft.autograd._packing import pack_saved
-from weft.autograd.anomaly_mode import attach_trace
 from weft.backend import invalidate_kernels
 from weft.ops._batching import reads_values
 from weft.ops._geometry import broadcast_shapes
@@ -651,14 +650,6 @@ def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None
         return down(returned)
 
     return converted
-
-
-def observe(result: Any) -> None:
-    """What this thread's modes do with the result of a call: saved-tensor hooks, anomaly mode."""
-    if local.saved_hooks:
-        pack_saved(result)
-    if state.anomaly:
-        attach_trace(result)
 
 
 def explain_broadcast(name: str, tensors: list[Any]) -> None:

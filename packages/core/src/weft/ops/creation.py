@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy
 
-from weft import _display_name
 from weft._devices.devices import backend_of, key_of, remember_new_key, resolve_device
 from weft._devices.devices import device as device_class
 from weft._docstrings import LIKE_OPTIONS, NEW_OPTIONS, OPTIONS, documented
@@ -40,6 +39,7 @@ from weft._engine.unresolved import memory_of
 from weft._errors import warn_caller
 from weft._interception.interceptors import Operation, is_watched, operations
 from weft._interception.transforms import batched_like
+from weft._lazy import lazy
 from weft._settings import state as settings
 from weft._settings import warn_of_lost_part
 from weft._tensor.base import Tensor, add_members
@@ -105,9 +105,7 @@ def finished(made: Any, requires_grad: bool) -> Any:
 
 def sparse_zeros(shape: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     """A sparse tensor without elements."""
-    from weft.sparse._tensor import sparse_coo_tensor
-
-    return sparse_coo_tensor(size=tuple(shape), dtype=dtype, device=device, requires_grad=requires_grad)
+    return lazy("sparse_coo_tensor")(size=tuple(shape), dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 @composite(out="dtype", leaf="core::empty")
@@ -1419,29 +1417,6 @@ for _name, _element in {**{each.name: each for each in (bfloat16,)}, **ALIASES}.
     conversion(_name, _element)
 conversion("byte", uint8)
 conversion("char", int8)
-
-
-@composite("type")
-def _type(self: Tensor, dtype: DType | str | type | None = None, non_blocking: bool = False) -> Tensor | str:
-    """Return the name of the tensor's type, or convert the tensor to another dtype.
-
-    Parameters
-    ----------
-    dtype : dtype, type or str, optional
-    non_blocking : bool
-        As of `Tensor.to`.
-
-    Examples
-    --------
-    >>> weft.ones(1).type(), weft.ones(1).type(weft.int32)
-    ('weft.FloatTensor', tensor([1], dtype=weft.int32))
-    """
-    if dtype is None:
-        prefix = "" if self.device.type == "cpu" else f"{self.device.type}."
-        return f"{_display_name.name}.{prefix}{self.dtype.scalar_type_name}Tensor"
-    from weft._tensor.legacy_types import convert_type
-
-    return convert_type(self, dtype, non_blocking)
 
 
 @composite("type_as")

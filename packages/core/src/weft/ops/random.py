@@ -1093,35 +1093,6 @@ def _(xp, count, prob, generator):
 binomial.gradient("count prob")(lambda grad: [no_gradient(grad)] * 2)
 
 
-@op(dtypes="float", vmap="random")
-def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Draw from gamma distributions of scale 1 whose shape parameters are the elements of `input`.
-
-    Raises
-    ------
-    NotImplementedError
-        For half types.
-    """
-    check_tensor("_standard_gamma", input)
-    if input.dtype.is_half:
-        raise NotImplementedError(
-            f"_standard_gamma: not implemented for '{input.dtype.scalar_type_name}'; pass input.float()"
-        )
-    return _standard_gamma.op(input, generator_for("_standard_gamma", generator, input.device))
-
-
-@_standard_gamma.kernel
-def _(xp, input, generator):
-    return generator.sample("gamma", xp.ascontiguousarray(input).reshape(-1)).reshape(input.shape)
-
-
-@_standard_gamma.gradient("input")
-def _(grad, input, output):
-    from weft.ops.reparametrized import _standard_gamma_grad
-
-    return grad * _standard_gamma_grad(input, output)
-
-
 # Checks of arguments
 
 

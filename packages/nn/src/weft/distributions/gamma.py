@@ -10,7 +10,7 @@ from weft import Size, Tensor
 from weft.distributions import constraints
 from weft.distributions.distribution import ExponentialFamily
 from weft.distributions.utils import broadcast_all
-from weft.ops.random import _standard_gamma
+from weft.ops.reparametrized import _standard_gamma
 
 __all__ = ["Gamma"]
 
