@@ -41,7 +41,7 @@ HARMFUL = (
     ("torch.utils.cpp_extension", "load_inline"),
     ("torch.storage", "_load_from_bytes"),
     ("weft", "load"),
-    ("weft.serialization._reading", "counterpart"),
+    ("weft.serialization._unpicklers", "counterpart"),
     ("numpy", "load"),
     ("numpy.lib._datasource", "open"),
     ("numpy", "frombuffer"),

@@ -71,7 +71,6 @@ from weft.autograd.grad_mode import (
 )
 from weft.ops._families import functions
 from weft.random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from weft.serialization import load, save
 from weft.storage import TypedStorage, UntypedStorage, is_storage
 
 newaxis = None

@@ -92,13 +92,11 @@ from weft.autograd.grad_mode import is_inference as is_inference
 from weft.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from weft.storage import is_storage as is_storage
 from weft._tensor.layout import layout as layout
-from weft.serialization._load import load as load
 from weft.random import manual_seed as manual_seed
 from weft._tensor.layout import memory_format as memory_format
 from weft.autograd.grad_mode import no_grad as no_grad
 from weft._tensor.printing import printoptions as printoptions
 from weft._dtypes.dtypes import promote_types as promote_types
-from weft.serialization._save import save as save
 from weft.random import seed as seed
 from weft.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from weft._devices.devices import set_default_device as set_default_device
@@ -239,6 +237,8 @@ from weft._errors import AcceleratorError as AcceleratorError
 from weft._errors import OutOfMemoryError as OutOfMemoryError
 from weft._tensor.mapped_files import from_file as from_file
 from weft.func import vmap as vmap
+from weft.serialization import load as load
+from weft.serialization import save as save
 from weft.amp import GradScaler as GradScaler
 from weft.amp import autocast as autocast
 from weft.amp._autocast import clear_autocast_cache as clear_autocast_cache

@@ -84,6 +84,7 @@ _foreach_zero_
     "weft._errors": "AcceleratorError OutOfMemoryError",
     "weft._tensor.mapped_files": "from_file",
     "weft.func": "vmap",
+    "weft.serialization": "load save",
     "weft.amp": "GradScaler autocast",
     "weft.amp._autocast": """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled

@@ -6,25 +6,22 @@ PyTorch's names; `load` builds only tensors, containers and numbers from it, unl
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weft.serialization._load import load
+from weft.serialization._locations import default_restore_location, location_tag, register_package
+from weft.serialization._options import (
+    LoadEndianness,
+    SourceChangeWarning,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+    skip_data,
+)
 from weft.serialization._safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from weft.serialization._save import get_crc32_options, save, set_crc32_options
-
-if TYPE_CHECKING:
-    from weft.serialization import safetensors
-    from weft.serialization._locations import default_restore_location, location_tag, register_package
-    from weft.serialization._options import (
-        LoadEndianness,
-        SourceChangeWarning,
-        get_default_load_endianness,
-        get_default_mmap_options,
-        set_default_load_endianness,
-        set_default_mmap_options,
-        skip_data,
-    )
-    from weft.serialization._scan import get_unsafe_globals_in_checkpoint
+from weft.serialization._scan import get_unsafe_globals_in_checkpoint
 
 __all__ = [
     "save",
@@ -54,9 +51,4 @@ def __getattr__(name: str) -> Any:
     """Import what most programs never ask for when it is asked for."""
     if name == "safetensors":
         return importlib.import_module("weft.serialization.safetensors")
-    for part in ("_options", "_locations", "_scan") if name in __all__ else ():
-        module = importlib.import_module(f"weft.serialization.{part}")
-        if hasattr(module, name):
-            globals()[name] = getattr(module, name)
-            return globals()[name]
     raise AttributeError(f"module 'weft.serialization' has no attribute {name!r}")

@@ -22,14 +22,14 @@ from weft.serialization._archive import read_exactly
 from weft.serialization._budget import Budget
 from weft.serialization._names import LEGACY_MAGIC_NUMBER, LEGACY_PROTOCOL_VERSION, Reader, StorageType
 from weft.serialization._options import skips_data
-from weft.serialization._reading import (
+from weft.serialization._unpickler import Allowed, SafeUnpickler, described
+from weft.serialization._unpicklers import (
     MEMORY_OF_A_STORAGE,
     STEPS_OF_A_STORAGE,
     allowed,
     checked_identity,
     full_unpickler,
 )
-from weft.serialization._unpickler import Allowed, SafeUnpickler, described
 from weft.storage import TypedStorage, UntypedStorage
 
 

@@ -7,6 +7,10 @@ import os
 from types import ModuleType
 from typing import IO, Any
 
+from weft.serialization._locations import restore_function
+from weft.serialization._options import maps_shared
+from weft.serialization._reading import read
+
 
 def load(
     f: str | os.PathLike[str] | IO[bytes],
@@ -65,11 +69,6 @@ def load(
     >>> weft.load(file, map_location="cpu")
     tensor([0, 1, 2])
     """
-    # Most programs import weft and load nothing.
-    from weft.serialization._locations import restore_function
-    from weft.serialization._options import maps_shared
-    from weft.serialization._reading import read
-
     safe = weights_only is None or bool(weights_only)
     if safe and (pickle_module is not None or pickle_load_args):
         given = "pickle_module" if pickle_module is not None else ", ".join(pickle_load_args)

@@ -8,6 +8,8 @@ import pickle
 from types import ModuleType
 from typing import Any
 
+from weft.serialization._writing import pickled, replacing, write, write_legacy
+
 DEFAULT_PROTOCOL = 2
 _compute_crc32 = True
 
@@ -70,8 +72,6 @@ def save(
     >>> weft.load(file)
     {'weight': tensor([1., 1.])}
     """
-    from weft.serialization._writing import pickled, replacing, write, write_legacy
-
     if pickle_module not in (None, pickle):
         raise ValueError(f"save: pickle_module must be Python's pickle, got {pickle_module!r}")
     path = os.fspath(f) if isinstance(f, str | os.PathLike) else None

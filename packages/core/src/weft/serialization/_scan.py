@@ -11,8 +11,9 @@ from typing import IO
 from weft.serialization._archive import ArchiveReader
 from weft.serialization._budget import Budget
 from weft.serialization._names import Reader
-from weft.serialization._reading import allowed, length_of
+from weft.serialization._reading import length_of
 from weft.serialization._safe_globals import full_name
+from weft.serialization._unpicklers import allowed
 
 LINES = {*pickle.FLOAT, *pickle.INT, *pickle.LONG, *pickle.STRING, *pickle.UNICODE, *pickle.PERSID}
 FIXED = {  # bytes that follow an opcode

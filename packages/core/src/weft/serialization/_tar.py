@@ -22,8 +22,8 @@ from weft._dtypes.dtypes import NAMES
 from weft.serialization._budget import Budget
 from weft.serialization._legacy import content_of
 from weft.serialization._names import MEMORY_OF_A_TENSOR, STEPS_OF_A_TENSOR, STORAGE_DTYPES, Reader, StorageType
-from weft.serialization._reading import MEMORY_OF_A_STORAGE, STEPS_OF_A_STORAGE, allowed, full_unpickler
 from weft.serialization._unpickler import Allowed, SafeUnpickler
+from weft.serialization._unpicklers import MEMORY_OF_A_STORAGE, STEPS_OF_A_STORAGE, allowed, full_unpickler
 from weft.storage import Memory, TypedStorage, UntypedStorage, address, tensor_of
 
 DIMENSIONS = 64  # what NumPy has
