@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 from weft.library.declare import documented as documented
 
 # What the words for 1, 2 and 3 spatial axes are.
@@ -24,3 +26,8 @@ REDUCTION = f"""\
 size_average, reduce : bool, optional
     Deprecated; they are read into ``reduction``.
 {REDUCTION_ALONE}"""
+
+
+def sections_of(base: type) -> str:
+    """What the docstring of a base class says behind its first paragraph, for the docstrings of its subclasses."""
+    return inspect.cleandoc(base.__doc__ or "").partition("\n\n")[2]

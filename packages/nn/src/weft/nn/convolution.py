@@ -10,7 +10,7 @@ import weft
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn import init
-from weft.nn._docstrings import SPATIAL, documented
+from weft.nn._docstrings import SPATIAL, documented, sections_of
 from weft.nn._types import DeviceLike, DType, Size1, Size2, Size3, expanded
 from weft.nn.linear import _uniform_by_fan_in
 from weft.nn.module import Module
@@ -20,82 +20,6 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 _PADDING_NAMES = ("same", "valid")
-
-CONVOLUTION = """\
-Parameters
-----------
-{channels} : int
-kernel_size, stride, dilation : {size}
-    Elements; ``dilation`` is the distance between the elements that one kernel meets.
-padding : {size}, "valid" or "same"
-    Elements added on both sides. "valid" adds none; "same" keeps the size, for stride 1.
-groups : int
-    Into how many groups the channels fall; each output sees the inputs of its own group.
-bias : bool
-    Whether to add a bias.
-padding_mode : {"zeros", "reflect", "replicate", "circular"}
-    What the padding holds.
-device, dtype : optional
-    Of the parameters.
-
-Shapes
-------
-input : (N, in_channels, {spatial}) or (in_channels, {spatial})
-output : (N, out_channels, {spatial_out}) or (out_channels, {spatial_out})
-    Each size becomes ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``.
-
-Attributes
-----------
-weight : Parameter, shape (out_channels, in_channels / groups, *kernel_size)
-    Drawn uniformly from ±1/sqrt(in_channels / groups * elements of the kernel).
-bias : Parameter, shape (out_channels,), or None
-    Drawn likewise.
-
-Raises
-------
-ValueError
-    If channels are not divisible by ``groups``, or "same" is asked for with a stride.
-RuntimeError
-    If the input has other channels or dimensions, or is smaller than the kernel."""
-
-TRANSPOSED_CONVOLUTION = """\
-Parameters
-----------
-{channels} : int
-kernel_size, stride, dilation : {size}
-    Of the convolution that this one is the transpose of.
-padding : {size}
-    What that convolution pads; it shortens the output.
-output_padding : {size}
-    Elements added to one side of the output, to choose among the sizes that the stride leaves open.
-groups : int
-    Into how many groups the channels fall; each output sees the inputs of its own group.
-bias : bool
-    Whether to add a bias.
-padding_mode : "zeros"
-    There is no other.
-device, dtype : optional
-    Of the parameters.
-
-Shapes
-------
-input : (N, in_channels, {spatial}) or (in_channels, {spatial})
-output : (N, out_channels, {spatial_out}) or (out_channels, {spatial_out})
-    Each size becomes ``(size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1``.
-
-Attributes
-----------
-weight : Parameter, shape (in_channels, out_channels / groups, *kernel_size)
-    Drawn uniformly from ±1/sqrt(out_channels / groups * elements of the kernel).
-bias : Parameter, shape (out_channels,), or None
-    Drawn likewise.
-
-Raises
-------
-ValueError
-    If channels are not divisible by ``groups``, or an output size is asked for that no ``output_padding`` gives.
-RuntimeError
-    If the input has other channels or dimensions, or ``output_padding`` reaches both stride and dilation."""
 
 
 class _ConvNd(Module):
@@ -231,7 +155,44 @@ def _pad_amounts(padding: tuple[int, ...] | str, kernel_size: tuple[int, ...], d
 
 
 class _PlainConv(_ConvNd):
-    """Convolutions that are not transposed."""
+    """Convolutions that are not transposed.
+
+    Parameters
+    ----------
+    {channels} : int
+    kernel_size, stride, dilation : {size}
+        Elements; ``dilation`` is the distance between the elements that one kernel meets.
+    padding : {size}, "valid" or "same"
+        Elements added on both sides. "valid" adds none; "same" keeps the size, for stride 1.
+    groups : int
+        Into how many groups the channels fall; each output sees the inputs of its own group.
+    bias : bool
+        Whether to add a bias.
+    padding_mode : {"zeros", "reflect", "replicate", "circular"}
+        What the padding holds.
+    device, dtype : optional
+        Of the parameters.
+
+    Shapes
+    ------
+    input : (N, in_channels, {spatial}) or (in_channels, {spatial})
+    output : (N, out_channels, {spatial_out}) or (out_channels, {spatial_out})
+        Each size becomes ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``.
+
+    Attributes
+    ----------
+    weight : Parameter, shape (out_channels, in_channels / groups, *kernel_size)
+        Drawn uniformly from ±1/sqrt(in_channels / groups * elements of the kernel).
+    bias : Parameter, shape (out_channels,), or None
+        Drawn likewise.
+
+    Raises
+    ------
+    ValueError
+        If channels are not divisible by ``groups``, or "same" is asked for with a stride.
+    RuntimeError
+        If the input has other channels or dimensions, or is smaller than the kernel.
+    """
 
     def __init__(
         self,
@@ -270,6 +231,9 @@ class _PlainConv(_ConvNd):
             return input, self.padding
         amounts = self._reversed_padding_repeated_twice
         return F.pad(input, amounts, mode=self.padding_mode), (0,) * self._spatial_axes
+
+
+CONVOLUTION = sections_of(_PlainConv)
 
 
 @documented(sections=CONVOLUTION, channels="in_channels, out_channels", **SPATIAL[1])
@@ -425,7 +389,46 @@ class Conv3d(_PlainConv):
 
 
 class _ConvTransposeNd(_ConvNd):
-    """The gradients of convolutions with respect to their input, as layers."""
+    """The gradients of convolutions with respect to their input, as layers.
+
+    Parameters
+    ----------
+    {channels} : int
+    kernel_size, stride, dilation : {size}
+        Of the convolution that this one is the transpose of.
+    padding : {size}
+        What that convolution pads; it shortens the output.
+    output_padding : {size}
+        Elements added to one side of the output, to choose among the sizes that the stride leaves open.
+    groups : int
+        Into how many groups the channels fall; each output sees the inputs of its own group.
+    bias : bool
+        Whether to add a bias.
+    padding_mode : "zeros"
+        There is no other.
+    device, dtype : optional
+        Of the parameters.
+
+    Shapes
+    ------
+    input : (N, in_channels, {spatial}) or (in_channels, {spatial})
+    output : (N, out_channels, {spatial_out}) or (out_channels, {spatial_out})
+        Each size becomes ``(size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1``.
+
+    Attributes
+    ----------
+    weight : Parameter, shape (in_channels, out_channels / groups, *kernel_size)
+        Drawn uniformly from ±1/sqrt(out_channels / groups * elements of the kernel).
+    bias : Parameter, shape (out_channels,), or None
+        Drawn likewise.
+
+    Raises
+    ------
+    ValueError
+        If channels are not divisible by ``groups``, or an output size is asked for that no ``output_padding`` gives.
+    RuntimeError
+        If the input has other channels or dimensions, or ``output_padding`` reaches both stride and dilation.
+    """
 
     padding: tuple[int, ...]
 
@@ -494,6 +497,9 @@ class _ConvTransposeNd(_ConvNd):
                 )
             padding.append(wanted - smallest)
         return tuple(padding)
+
+
+TRANSPOSED_CONVOLUTION = sections_of(_ConvTransposeNd)
 
 
 @documented(sections=TRANSPOSED_CONVOLUTION, channels="in_channels, out_channels", **SPATIAL[1])

@@ -11,7 +11,7 @@ import weft
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn import init
-from weft.nn._docstrings import documented
+from weft.nn._docstrings import documented, sections_of
 from weft.nn._types import DeviceLike, DType
 from weft.nn.module import Module
 from weft.nn.parameter import Parameter
@@ -31,84 +31,9 @@ __all__ = [
     "SyncBatchNorm",
 ]
 
-NUM_FEATURES = """
-num_features : int
-    The number of channels, C."""
-
-BATCH_NORM = """\
-In training mode by the mean and the (biased) variance of the batch, which also move the running ones (there the
-variance is the unbiased one); in evaluation mode by the running ones.
-
-Parameters
-----------{num_features}
-eps : float
-    Added to the variance, in the units of input squared.
-momentum : float or None
-    The weight of the newest batch in the running statistics. None: each batch so far weighs the same.
-affine : bool
-    Whether there are a weight (1 at first) and a bias (0 at first) for each channel.
-track_running_stats : bool
-    Whether to keep running statistics; without them each batch is normalized by its own, always.
-device, dtype : optional
-    Of the parameters and the statistics.
-bias : bool
-    Whether ``affine`` includes a bias.
-
-Shapes
-------
-input, output : {shapes}
-
-Attributes
-----------
-weight, bias : Parameter, shape (C,), or None
-running_mean, running_var : Tensor, shape (C,), or None
-num_batches_tracked : Tensor of int64, shape (), or None
-
-Raises
-------
-ValueError
-    If the input has other dimensions, or in training mode one value for each channel.
-RuntimeError
-    If the input has other channels.
-
-References
-----------
-arXiv:1502.03167."""
-
-INSTANCE_NORM = """\
-Parameters
-----------{num_features}
-eps : float
-    Added to the variance, in the units of input squared.
-momentum : float
-    The weight of the newest batch in the running statistics.
-affine : bool
-    Whether there are a weight (1 at first) and a bias (0 at first) for each channel.
-track_running_stats : bool
-    Whether to keep running statistics and use them in evaluation mode.
-device, dtype : optional
-    Of the parameters and the statistics.
-bias : bool
-    Whether ``affine`` includes a bias.
-
-Shapes
-------
-input, output : {shapes}
-
-Attributes
-----------
-weight, bias : Parameter, shape (C,), or None
-running_mean, running_var : Tensor, shape (C,), or None
-num_batches_tracked : Tensor of int64, shape (), or None
-
-Raises
-------
-ValueError
-    If the input has other dimensions, or with ``affine`` other channels.
-
-References
-----------
-arXiv:1607.08022."""
+NUM_FEATURES = """num_features : int
+    The number of channels, C.
+"""
 
 SHAPES = {
     "BatchNorm1d": "(N, C) or (N, C, L)",
@@ -208,7 +133,47 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
-    """Batch norm of an input whose second axis has the channels."""
+    """Batch norm of an input whose second axis has the channels.
+
+    In training mode by the mean and the (biased) variance of the batch, which also move the running ones (there the
+    variance is the unbiased one); in evaluation mode by the running ones.
+
+    Parameters
+    ----------
+    {num_features}eps : float
+        Added to the variance, in the units of input squared.
+    momentum : float or None
+        The weight of the newest batch in the running statistics. None: each batch so far weighs the same.
+    affine : bool
+        Whether there are a weight (1 at first) and a bias (0 at first) for each channel.
+    track_running_stats : bool
+        Whether to keep running statistics; without them each batch is normalized by its own, always.
+    device, dtype : optional
+        Of the parameters and the statistics.
+    bias : bool
+        Whether ``affine`` includes a bias.
+
+    Shapes
+    ------
+    input, output : {shapes}
+
+    Attributes
+    ----------
+    weight, bias : Parameter, shape (C,), or None
+    running_mean, running_var : Tensor, shape (C,), or None
+    num_batches_tracked : Tensor of int64, shape (), or None
+
+    Raises
+    ------
+    ValueError
+        If the input has other dimensions, or in training mode one value for each channel.
+    RuntimeError
+        If the input has other channels.
+
+    References
+    ----------
+    arXiv:1502.03167.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalize ``input``, of the same shape as the output."""
@@ -231,6 +196,9 @@ class _BatchNorm(_NormBase):
             0.0 if momentum is None else momentum,
             self.eps,
         )
+
+
+BATCH_NORM = sections_of(_BatchNorm)
 
 
 def _require_axes(module: Module, input: Tensor, *allowed: int) -> None:
@@ -367,7 +335,42 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_NormBase):
-    """Instance norm; an input without a batch axis is one instance."""
+    """Instance norm; an input without a batch axis is one instance.
+
+    Parameters
+    ----------
+    {num_features}eps : float
+        Added to the variance, in the units of input squared.
+    momentum : float
+        The weight of the newest batch in the running statistics.
+    affine : bool
+        Whether there are a weight (1 at first) and a bias (0 at first) for each channel.
+    track_running_stats : bool
+        Whether to keep running statistics and use them in evaluation mode.
+    device, dtype : optional
+        Of the parameters and the statistics.
+    bias : bool
+        Whether ``affine`` includes a bias.
+
+    Shapes
+    ------
+    input, output : {shapes}
+
+    Attributes
+    ----------
+    weight, bias : Parameter, shape (C,), or None
+    running_mean, running_var : Tensor, shape (C,), or None
+    num_batches_tracked : Tensor of int64, shape (), or None
+
+    Raises
+    ------
+    ValueError
+        If the input has other dimensions, or with ``affine`` other channels.
+
+    References
+    ----------
+    arXiv:1607.08022.
+    """
 
     _spatial_axes: int
 
@@ -418,6 +421,9 @@ class _InstanceNorm(_NormBase):
             self.momentum if self.momentum is not None else 0.0,
             self.eps,
         )
+
+
+INSTANCE_NORM = sections_of(_InstanceNorm)
 
 
 @documented(sections=INSTANCE_NORM, num_features=NUM_FEATURES, shapes=SHAPES["InstanceNorm1d"])

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from weft import Tensor
 from weft.nn import functional as F
-from weft.nn._docstrings import SPATIAL, documented
+from weft.nn._docstrings import SPATIAL, documented, sections_of
 from weft.nn._types import expanded
 from weft.nn.module import Module
 
@@ -27,16 +27,6 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
 ]
-
-PADDING = """\
-Parameters
-----------
-padding : int or tuple of {count} ints
-    How many elements to add: {sides}. A negative number cuts them off.{value}
-
-Shapes
-------
-{input}"""
 
 VALUE = """
 value : float
@@ -78,7 +68,17 @@ AMOUNTS: dict[int, dict[str, str]] = {
 
 
 class _PadNd(Module):
-    """Padding by one of the modes of `F.pad`."""
+    """Padding by one of the modes of `F.pad`.
+
+    Parameters
+    ----------
+    padding : int or tuple of {count} ints
+        How many elements to add: {sides}. A negative number cuts them off.{value}
+
+    Shapes
+    ------
+    {input}
+    """
 
     _spatial_axes: ClassVar[int]
     _mode: ClassVar[str]
@@ -95,6 +95,9 @@ class _PadNd(Module):
     def extra_repr(self) -> str:
         """Return the padding."""
         return f"{self.padding}"
+
+
+PADDING = sections_of(_PadNd)
 
 
 class _ConstantPadNd(_PadNd):

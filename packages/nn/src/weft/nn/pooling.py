@@ -6,7 +6,7 @@ from typing import Any
 
 from weft import Tensor
 from weft.nn import functional as F
-from weft.nn._docstrings import SPATIAL, documented
+from weft.nn._docstrings import SPATIAL, documented, sections_of
 from weft.nn._types import Size1, Size2, Size3, SizeAny, expanded
 from weft.nn.module import Module
 
@@ -33,141 +33,45 @@ __all__ = [
     "MaxUnpool3d",
 ]
 
-MAX_POOL = """\
-Parameters
-----------
-kernel_size, stride : {size}
-    Of the windows, and from one to the next; ``stride`` is ``kernel_size`` by default.
-padding : {size}
-    Elements added on both sides, counted as minus infinity; at most half of ``kernel_size``.
-dilation : {size}
-    The distance between the elements of a window.
-return_indices : bool
-    Whether to return also where each value came from, as `MaxUnpool1d` and its like want it.
-ceil_mode : bool
-    Whether a window may begin inside the input and end outside.
-
-Shapes
-------
-input : (N, C, {spatial}) or (C, {spatial})
-output : (N, C, {spatial_out}) or (C, {spatial_out})
-    Each size becomes ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``, rounded up with
-    ``ceil_mode``.
-indices : the shape of output, int64, with ``return_indices``
-    Positions in the flattened spatial axes.
-
-Raises
-------
-RuntimeError
-    If ``padding`` is more than half of ``kernel_size``, or a window does not fit the input."""
-
-MAX_UNPOOL = """\
-Parameters
-----------
-kernel_size, stride, padding : {size}
-    As given to the pooling; ``stride`` is ``kernel_size`` by default.
-
-Shapes
-------
-input, indices : (N, C, {spatial}) or (C, {spatial})
-output : (N, C, {spatial_out}) or (C, {spatial_out})
-    Each size becomes ``(size - 1) * stride - 2 * padding + kernel_size``, or what ``output_size`` says, which may
-    differ by less than ``stride``.
-
-Raises
-------
-ValueError
-    If ``output_size`` is too far from that.
-RuntimeError
-    If an index is outside of the output."""
-
-AVG_POOL = """\
-Parameters
-----------
-kernel_size, stride : {size}
-    Of the windows, and from one to the next; ``stride`` is ``kernel_size`` by default.
-padding : {size}
-    Zeros added on both sides; at most half of ``kernel_size``.
-ceil_mode : bool
-    Whether a window may begin inside the input and end outside.
-count_include_pad : bool
-    Whether the padding counts in the mean.{divisor}
-
-Shapes
-------
-input : (N, C, {spatial}) or (C, {spatial})
-output : (N, C, {spatial_out}) or (C, {spatial_out})
-    Each size becomes ``floor((size + 2 * padding - kernel_size) / stride) + 1``, rounded up with ``ceil_mode``.
-
-Raises
-------
-RuntimeError
-    If ``padding`` is more than half of ``kernel_size``, or a window does not fit the input."""
-
 DIVISOR = """
 divisor_override : int, optional
     What to divide the sums by instead of the count."""
-
-ADAPTIVE_POOL = """\
-Parameters
-----------
-output_size : {size}, or None
-    The sizes of the spatial axes of the output; None keeps that of the input.{indices}
-
-Shapes
-------
-input : (N, C, {spatial}) or (C, {spatial})
-output : (N, C, {spatial_out}) or (C, {spatial_out})
-    The sizes in ``output_size``."""
 
 RETURN_INDICES = """
 return_indices : bool
     Whether to return also where each value came from, as positions in the flattened spatial axes."""
 
-LP_POOL = """\
-Parameters
-----------
-norm_type : float
-    p.
-kernel_size, stride : {size}
-    Of the windows, and from one to the next; ``stride`` is ``kernel_size`` by default.
-ceil_mode : bool
-    Whether a window may begin inside the input and end outside.
-
-Shapes
-------
-input : (N, C, {spatial}) or (C, {spatial})
-output : (N, C, {spatial_out}) or (C, {spatial_out})
-    Each size becomes ``floor((size - kernel_size) / stride) + 1``, rounded up with ``ceil_mode``."""
-
-FRACTIONAL_MAX_POOL = """\
-Parameters
-----------
-kernel_size : {size}
-output_size : {size}, optional
-output_ratio : float or tuple of float in (0, 1), optional
-    Of the output's size to the input's; give one of the two.
-return_indices : bool
-    Whether to return also where each value came from, as positions in the flattened spatial axes.
-
-Shapes
-------
-input : (N, C, {spatial}) or (C, {spatial})
-output : (N, C, {spatial_out}) or (C, {spatial_out})
-    The sizes in ``output_size``, or the input's times ``output_ratio``, rounded down.
-
-Raises
-------
-ValueError
-    If both or none of ``output_size`` and ``output_ratio`` are given, or a ratio is not in (0, 1).
-
-References
-----------
-arXiv:1412.6071."""
-
 
 class _MaxPoolNd(Module):
-    """Base class of MaxPool1d to MaxPool3d."""
+    """Base class of MaxPool1d to MaxPool3d.
+
+    Parameters
+    ----------
+    kernel_size, stride : {size}
+        Of the windows, and from one to the next; ``stride`` is ``kernel_size`` by default.
+    padding : {size}
+        Elements added on both sides, counted as minus infinity; at most half of ``kernel_size``.
+    dilation : {size}
+        The distance between the elements of a window.
+    return_indices : bool
+        Whether to return also where each value came from, as `MaxUnpool1d` and its like want it.
+    ceil_mode : bool
+        Whether a window may begin inside the input and end outside.
+
+    Shapes
+    ------
+    input : (N, C, {spatial}) or (C, {spatial})
+    output : (N, C, {spatial_out}) or (C, {spatial_out})
+        Each size becomes ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``, rounded up
+        with ``ceil_mode``.
+    indices : the shape of output, int64, with ``return_indices``
+        Positions in the flattened spatial axes.
+
+    Raises
+    ------
+    RuntimeError
+        If ``padding`` is more than half of ``kernel_size``, or a window does not fit the input.
+    """
 
     def __init__(
         self,
@@ -194,8 +98,31 @@ class _MaxPoolNd(Module):
         )
 
 
+MAX_POOL = sections_of(_MaxPoolNd)
+
+
 class _MaxUnpoolNd(Module):
-    """Base class of MaxUnpool1d to MaxUnpool3d."""
+    """Base class of MaxUnpool1d to MaxUnpool3d.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding : {size}
+        As given to the pooling; ``stride`` is ``kernel_size`` by default.
+
+    Shapes
+    ------
+    input, indices : (N, C, {spatial}) or (C, {spatial})
+    output : (N, C, {spatial_out}) or (C, {spatial_out})
+        Each size becomes ``(size - 1) * stride - 2 * padding + kernel_size``, or what ``output_size`` says, which may
+        differ by less than ``stride``.
+
+    Raises
+    ------
+    ValueError
+        If ``output_size`` is too far from that.
+    RuntimeError
+        If an index is outside of the output.
+    """
 
     kernel_size: tuple[int, ...]
     stride: tuple[int, ...]
@@ -211,8 +138,34 @@ class _MaxUnpoolNd(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
+MAX_UNPOOL = sections_of(_MaxUnpoolNd)
+
+
 class _AvgPoolNd(Module):
-    """Base class of AvgPool1d to AvgPool3d."""
+    """Base class of AvgPool1d to AvgPool3d.
+
+    Parameters
+    ----------
+    kernel_size, stride : {size}
+        Of the windows, and from one to the next; ``stride`` is ``kernel_size`` by default.
+    padding : {size}
+        Zeros added on both sides; at most half of ``kernel_size``.
+    ceil_mode : bool
+        Whether a window may begin inside the input and end outside.
+    count_include_pad : bool
+        Whether the padding counts in the mean.{divisor}
+
+    Shapes
+    ------
+    input : (N, C, {spatial}) or (C, {spatial})
+    output : (N, C, {spatial_out}) or (C, {spatial_out})
+        Each size becomes ``floor((size + 2 * padding - kernel_size) / stride) + 1``, rounded up with ``ceil_mode``.
+
+    Raises
+    ------
+    RuntimeError
+        If ``padding`` is more than half of ``kernel_size``, or a window does not fit the input.
+    """
 
     kernel_size: Any
     stride: Any
@@ -223,8 +176,23 @@ class _AvgPoolNd(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
+AVG_POOL = sections_of(_AvgPoolNd)
+
+
 class _AdaptiveAvgPoolNd(Module):
-    """Base class of AdaptiveAvgPool1d to AdaptiveAvgPool3d."""
+    """Base class of AdaptiveAvgPool1d to AdaptiveAvgPool3d.
+
+    Parameters
+    ----------
+    output_size : {size}, or None
+        The sizes of the spatial axes of the output; None keeps that of the input.{indices}
+
+    Shapes
+    ------
+    input : (N, C, {spatial}) or (C, {spatial})
+    output : (N, C, {spatial_out}) or (C, {spatial_out})
+        The sizes in ``output_size``.
+    """
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -233,6 +201,9 @@ class _AdaptiveAvgPoolNd(Module):
     def extra_repr(self) -> str:
         """Return the output's size."""
         return f"output_size={self.output_size}"
+
+
+ADAPTIVE_POOL = sections_of(_AdaptiveAvgPoolNd)
 
 
 class _AdaptiveMaxPoolNd(Module):
@@ -249,7 +220,23 @@ class _AdaptiveMaxPoolNd(Module):
 
 
 class _LPPoolNd(Module):
-    """Base class of LPPool1d to LPPool3d."""
+    """Base class of LPPool1d to LPPool3d.
+
+    Parameters
+    ----------
+    norm_type : float
+        p.
+    kernel_size, stride : {size}
+        Of the windows, and from one to the next; ``stride`` is ``kernel_size`` by default.
+    ceil_mode : bool
+        Whether a window may begin inside the input and end outside.
+
+    Shapes
+    ------
+    input : (N, C, {spatial}) or (C, {spatial})
+    output : (N, C, {spatial_out}) or (C, {spatial_out})
+        Each size becomes ``floor((size - kernel_size) / stride) + 1``, rounded up with ``ceil_mode``.
+    """
 
     def __init__(
         self, norm_type: float, kernel_size: SizeAny, stride: SizeAny | None = None, ceil_mode: bool = False
@@ -268,8 +255,36 @@ class _LPPoolNd(Module):
         )
 
 
+LP_POOL = sections_of(_LPPoolNd)
+
+
 class _FractionalMaxPoolNd(Module):
-    """Base class of FractionalMaxPool2d and FractionalMaxPool3d."""
+    """Base class of FractionalMaxPool2d and FractionalMaxPool3d.
+
+    Parameters
+    ----------
+    kernel_size : {size}
+    output_size : {size}, optional
+    output_ratio : float or tuple of float in (0, 1), optional
+        Of the output's size to the input's; give one of the two.
+    return_indices : bool
+        Whether to return also where each value came from, as positions in the flattened spatial axes.
+
+    Shapes
+    ------
+    input : (N, C, {spatial}) or (C, {spatial})
+    output : (N, C, {spatial_out}) or (C, {spatial_out})
+        The sizes in ``output_size``, or the input's times ``output_ratio``, rounded down.
+
+    Raises
+    ------
+    ValueError
+        If both or none of ``output_size`` and ``output_ratio`` are given, or a ratio is not in (0, 1).
+
+    References
+    ----------
+    arXiv:1412.6071.
+    """
 
     _spatial_axes: int
 
@@ -294,6 +309,9 @@ class _FractionalMaxPoolNd(Module):
         self.register_buffer("_random_samples", _random_samples)
         if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
             raise ValueError(f"{name}: output_ratio must be between 0 and 1 (got {output_ratio})")
+
+
+FRACTIONAL_MAX_POOL = sections_of(_FractionalMaxPoolNd)
 
 
 @documented(sections=MAX_POOL, **SPATIAL[1])
