@@ -32,6 +32,8 @@ class Recorder(Interceptor):
             return {"tensor": self.number(value, is_result)}
         if isinstance(value, (list, tuple)):
             return {"list" if type(value) is list else "tuple": [self.note(each, is_result) for each in value]}
+        if isinstance(value, dict):
+            return {"dict": [self.note(each, is_result) for each in value.values()]}
         if isinstance(value, slice):
             return {"slice": [value.start, value.stop, value.step]}
         if isinstance(value, (weft.dtype, weft.device)):
@@ -69,5 +71,6 @@ def keep(noted, result, tensors):
     ((kind, content),) = noted.items() if isinstance(noted, dict) else ((None, None),)
     if kind == "tensor":
         tensors[content] = result
-    for part, value in zip(content, result) if kind in ("list", "tuple") else ():
+    parts = result.values() if kind == "dict" else result
+    for part, value in zip(content, parts) if kind in ("list", "tuple", "dict") else ():
         keep(part, value, tensors)

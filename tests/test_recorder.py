@@ -1,6 +1,7 @@
 """Interceptors see all that a training step does: a recording of one, replayed on other tensors, gives its bits."""
 
 import importlib.util
+import io
 import json
 import threading
 from pathlib import Path
@@ -181,6 +182,13 @@ def seen(function, *args):
     return names.names
 
 
+def saved():
+    file = io.BytesIO()
+    weft.save({"weights": [weft.ones(2)]}, file)
+    file.seek(0)
+    return file
+
+
 def assign(x, index, value):
     x[index] = value
 
@@ -214,6 +222,15 @@ def assign(x, index, value):
         ("numpy", lambda x: x.numpy()),
         ("numpy", lambda x: np.asarray(x)),
         ("mul_", lambda x: weft._foreach_mul_([x, x], 2)),
+        ("frombuffer", lambda x: weft.frombuffer(bytearray(8), dtype=weft.int64)),
+        ("from_dlpack", lambda x: weft.from_dlpack(np.ones(2))),
+        ("from_file", lambda x: weft.from_file(PATH, size=2, dtype=weft.uint8)),
+        ("load", lambda x: weft.load(saved())),
+        ("apply_", lambda x: x.apply_(abs)),
+        ("clone map_", lambda x: x.map_(x.clone(), max)),
+        ("map2_", lambda x: x.map2_(x, x, max)),
+        ("resize_", lambda x: x.resize_(4, 4)),
+        ("clone add copy_ permute", lambda x: weft.func.vmap(lambda row: row.clone().add_(1))(x)),
     ],
 )
 def test_what_is_no_arithmetic_has_a_name_too(names, program):
@@ -333,6 +350,18 @@ def test_all_that_a_layer_computes_is_seen(recorder, name):
     layer, input = getattr(nn, name)(*arguments), weft.randn(shape, requires_grad=True)
     expected, found = replayed(recorder, lambda: layer(input), [input, *layer.parameters(), *layer.buffers()])
     assert same(expected, found)
+
+
+def test_what_is_loaded_is_part_of_a_recording(recorder, tmp_path):
+    weft.save({"weight": weft.ones(2), "rest": [weft.zeros(2)]}, tmp_path / "weights.pt")
+    record = recorder.Recorder()
+    with record:
+        weights = weft.load(str(tmp_path / "weights.pt"))
+        result = weights["weight"] * 2 + weights["rest"][0]
+    assert not record.inputs
+    weft.save({"weight": weft.full((2,), 3.0), "rest": [weft.ones(2)]}, tmp_path / "weights.pt")
+    found = recorder.replay(json.loads(json.dumps(record.calls)), {})
+    assert found[record.number(result)].tolist() == [7.0, 7.0]
 
 
 class Waves(weft.autograd.Function):
@@ -472,6 +501,51 @@ def test_a_default_generator_is_no_argument():
     expected = weft.bernoulli(x)
     weft.manual_seed(3)
     assert weft.equal(weft.library.get_op("core::bernoulli")(input=x, p=None, generator=None), expected)
+
+
+@pytest.mark.parametrize("name", ["normal_", "random_", "geometric_", "bernoulli_", "exponential_", "sqrt_", "clamp_"])
+def test_an_op_has_the_same_arguments_before_it_ran_and_afterwards(name):
+    class Arguments(weft.library.Interceptor):
+        def before(self, op, args):
+            found.append((op, *args))
+
+    weft._interception.interceptors.operations.pop(f"core::{name}", None)
+    found, op = [], weft.library.get_op(f"core::{name}")
+    x = weft.full((3,), 0.5)
+    with Arguments():
+        getattr(x, name)(*([0.25] if name in ("geometric_", "clamp_") else []))
+    (seen_op, *names), again = found[-1], weft.library.get_op(f"core::{name}")
+    assert names[0] == "input" and seen_op is op is again
+
+
+class Deep(weft.autograd.Function):
+    """Calls backward within its backward, so often that passes go on in another thread."""
+
+    @staticmethod
+    def forward(ctx, x, depth):
+        ctx.depth = depth
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        if ctx.depth:
+            with weft.enable_grad():
+                inner = grad.detach().requires_grad_()
+                Deep.apply(inner, ctx.depth - 1).sin().sum().backward()
+        return grad, None
+
+
+def test_a_backward_that_goes_on_in_another_thread_is_watched(monkeypatch):
+    class Threads(weft.library.Interceptor):
+        def before(self, op, args):
+            threads.add(threading.current_thread().name)
+            names.append(op.name)
+
+    monkeypatch.setattr(Deep, "_is_one_op", False)
+    threads, names = set(), []
+    with Threads():
+        Deep.apply(weft.ones(2, requires_grad=True), 30).sum().backward()
+    assert len(threads) == 2 and names.count("core::cos") == 30
 
 
 def test_other_threads_are_not_watched():

@@ -12,11 +12,14 @@ import functools
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 from weft._engine.tensor import intercept, local, state
 
-__all__ = ["Interceptor", "Operation", "intercepted", "is_watched", "operations"]
+__all__ = ["Interceptor", "Operation", "intercepted", "is_watched", "operations", "seen_as"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Interceptor:
@@ -112,6 +115,23 @@ class Operation:
 
 
 operations: dict[str, Operation] = {}
+
+
+def seen_as(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator: interceptors see a call of the function, which is no declared op, as one op of this name."""
+
+    def declare(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def seen(*args: P.args, **kwargs: P.kwargs) -> R:
+            if state.intercepting and local.interceptors:
+                result: R = operation.run(args, kwargs)
+                return result
+            return function(*args, **kwargs)
+
+        operation = Operation(name, seen, function)
+        return seen
+
+    return declare
 
 
 class Method(Operation):

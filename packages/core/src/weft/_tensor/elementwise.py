@@ -8,6 +8,7 @@ from typing import Any
 
 from weft._dtypes.dtypes import BOOL, COMPLEX, FLOATING, INTEGER
 from weft._engine.tensor import TensorBase
+from weft._interception.interceptors import seen_as
 from weft._tensor.base import Tensor
 from weft.ops._inplace import bump, check_writable, write_array
 from weft.types import Scalar
@@ -22,6 +23,7 @@ def method(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @method
+@seen_as("core::apply_")
 def apply_(self: Any, callable: Callable[[Any], Scalar]) -> Tensor:
     """Replace each element by what a Python function makes of it; slow, and on the CPU only.
 
@@ -45,6 +47,7 @@ def apply_(self: Any, callable: Callable[[Any], Scalar]) -> Tensor:
 
 
 @method
+@seen_as("core::map_")
 def map_(self: Any, tensor: Tensor, callable: Callable[[Any, Any], Scalar]) -> Tensor:
     """Replace each element by ``callable(element, other element)``, with another tensor of the same dtype.
 
@@ -70,6 +73,7 @@ def map_(self: Any, tensor: Tensor, callable: Callable[[Any, Any], Scalar]) -> T
 
 
 @method
+@seen_as("core::map2_")
 def map2_(self: Any, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Scalar]) -> Tensor:
     """As `map_`, with two other tensors.
 

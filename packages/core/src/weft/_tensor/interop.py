@@ -32,7 +32,7 @@ from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import values_of
 from weft._errors import warn_caller
-from weft._interception.interceptors import Method, Operation, intercepted, is_watched, operations
+from weft._interception.interceptors import Method, Operation, intercepted, is_watched, operations, seen_as
 from weft._interception.transforms import refuse_values
 from weft._settings import is_first, warn_of_history
 from weft._tensor.base import Tensor
@@ -432,6 +432,9 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     >>> weft.frombuffer(bytearray(b"abcd"), dtype=weft.uint8, offset=2)
     tensor([ 99, 100], dtype=weft.uint8)
     """
+    if state.intercepting and is_watched():
+        options = {"dtype": dtype, "count": count, "offset": offset, "requires_grad": requires_grad}
+        return operations["core::frombuffer"].run((buffer,), options)  # type: ignore[no-any-return]
     element = element_type("frombuffer", dtype)
     if element is None:
         raise TypeError("frombuffer: argument 'dtype' must be weft.dtype, not NoneType")
@@ -482,6 +485,7 @@ FOREIGN = {(code, 8 * element.itemsize): element for element, code in CODES.item
 DEVICE_TYPES = {"cpu": CPU, "cuda": CUDA}
 
 
+@seen_as("core::from_dlpack")
 def from_dlpack(ext_tensor: Any, *, device: Device = None, copy: bool | None = None) -> Tensor:
     """Return a tensor that shares memory with another library's array.
 
@@ -836,5 +840,6 @@ def __contains__(self: Any, element: Any) -> bool:
 
 Operation("core::tensor", tensor)
 Operation("core::from_numpy", from_numpy)
+Operation("core::frombuffer", frombuffer)
 for _method in (item, tensor_numpy, tolist):
     Method(f"core::{_method.__name__.removeprefix('tensor_')}", _method)

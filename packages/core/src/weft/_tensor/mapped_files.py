@@ -10,11 +10,13 @@ import numpy
 
 from weft._devices.devices import cpu, resolve_device
 from weft._dtypes.dtypes import dtype, get_default_dtype
+from weft._interception.interceptors import seen_as
 from weft._tensor.base import Tensor, wrap
 
 __all__ = ["from_file"]
 
 
+@seen_as("core::from_file")
 def from_file(
     filename: str | os.PathLike[str],
     shared: bool | None = None,

@@ -7,6 +7,7 @@ from typing import Any
 
 from weft._interception.interceptors import Interceptor, Operation, is_watched, method_operation, operations
 from weft._tensor.base import Tensor
+from weft.ops._inplace import write_of
 from weft.ops._registry import registry
 
 __all__ = ["Interceptor", "Operation", "get_op", "is_watched"]
@@ -31,9 +32,11 @@ def get_op(name: str) -> Callable[..., Any]:
     tensor([3., 3.])
     """
     found = registry.get(name) or operations.get(name)
-    if found is None:
-        short = name.removeprefix("core::")
-        if not short.endswith("_") or not hasattr(Tensor, short):
-            raise KeyError(f"get_op: no op is called {name!r}; names have a namespace, as 'core::add'")
-        found = method_operation(short)
-    return found
+    if found is not None:
+        return found
+    short = name.removeprefix("core::")
+    method = getattr(Tensor, short, None) if short.endswith("_") else None
+    if method is None:
+        raise KeyError(f"get_op: no op is called {name!r}; names have a namespace, as 'core::add'")
+    function = getattr(method, "function", None)  # of which it is the variant in place
+    return method_operation(short) if function is None else write_of(short, function)

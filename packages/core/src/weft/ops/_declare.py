@@ -776,6 +776,8 @@ def inplace_variant(
                     return method(self, *args, **kwargs)
                 reraise(name, function, error, (self, *args), kwargs)
 
+        method.function = function  # type: ignore[attr-defined]
+
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"
     name_code(method, name)

@@ -1972,7 +1972,7 @@ def _(batch):
 # Another size of the same memory
 
 
-@composite("resize_")
+@composite("resize_", leaf="core::resize_")
 def _resize(input: Tensor, *size: int | Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
     """Change the size of the tensor itself, in the same memory where that is enough, else in more.
 

@@ -7,11 +7,13 @@ import os
 from types import ModuleType
 from typing import IO, Any
 
+from weft._interception.interceptors import seen_as
 from weft.serialization._locations import restore_function
 from weft.serialization._options import maps_shared
 from weft.serialization._reading import read
 
 
+@seen_as("core::load")
 def load(
     f: str | os.PathLike[str] | IO[bytes],
     map_location: Any = None,
