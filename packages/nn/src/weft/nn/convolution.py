@@ -233,7 +233,7 @@ class _PlainConv(_ConvNd):
         return F.pad(input, amounts, mode=self.padding_mode), (0,) * self._spatial_axes
 
 
-CONVOLUTION = sections_of(_PlainConv)
+CONVOLUTION: str = sections_of(_PlainConv)
 
 
 @documented(sections=CONVOLUTION, channels="in_channels, out_channels", **SPATIAL[1])
@@ -499,7 +499,7 @@ class _ConvTransposeNd(_ConvNd):
         return tuple(padding)
 
 
-TRANSPOSED_CONVOLUTION = sections_of(_ConvTransposeNd)
+TRANSPOSED_CONVOLUTION: str = sections_of(_ConvTransposeNd)
 
 
 @documented(sections=TRANSPOSED_CONVOLUTION, channels="in_channels, out_channels", **SPATIAL[1])

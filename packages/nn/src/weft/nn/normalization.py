@@ -198,7 +198,7 @@ class _BatchNorm(_NormBase):
         )
 
 
-BATCH_NORM = sections_of(_BatchNorm)
+BATCH_NORM: str = sections_of(_BatchNorm)
 
 
 def _require_axes(module: Module, input: Tensor, *allowed: int) -> None:
@@ -423,7 +423,7 @@ class _InstanceNorm(_NormBase):
         )
 
 
-INSTANCE_NORM = sections_of(_InstanceNorm)
+INSTANCE_NORM: str = sections_of(_InstanceNorm)
 
 
 @documented(sections=INSTANCE_NORM, num_features=NUM_FEATURES, shapes=SHAPES["InstanceNorm1d"])

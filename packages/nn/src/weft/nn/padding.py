@@ -97,7 +97,7 @@ class _PadNd(Module):
         return f"{self.padding}"
 
 
-PADDING = sections_of(_PadNd)
+PADDING: str = sections_of(_PadNd)
 
 
 class _ConstantPadNd(_PadNd):

@@ -98,7 +98,7 @@ class _MaxPoolNd(Module):
         )
 
 
-MAX_POOL = sections_of(_MaxPoolNd)
+MAX_POOL: str = sections_of(_MaxPoolNd)
 
 
 class _MaxUnpoolNd(Module):
@@ -138,7 +138,7 @@ class _MaxUnpoolNd(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-MAX_UNPOOL = sections_of(_MaxUnpoolNd)
+MAX_UNPOOL: str = sections_of(_MaxUnpoolNd)
 
 
 class _AvgPoolNd(Module):
@@ -176,7 +176,7 @@ class _AvgPoolNd(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-AVG_POOL = sections_of(_AvgPoolNd)
+AVG_POOL: str = sections_of(_AvgPoolNd)
 
 
 class _AdaptiveAvgPoolNd(Module):
@@ -203,7 +203,7 @@ class _AdaptiveAvgPoolNd(Module):
         return f"output_size={self.output_size}"
 
 
-ADAPTIVE_POOL = sections_of(_AdaptiveAvgPoolNd)
+ADAPTIVE_POOL: str = sections_of(_AdaptiveAvgPoolNd)
 
 
 class _AdaptiveMaxPoolNd(Module):
@@ -255,7 +255,7 @@ class _LPPoolNd(Module):
         )
 
 
-LP_POOL = sections_of(_LPPoolNd)
+LP_POOL: str = sections_of(_LPPoolNd)
 
 
 class _FractionalMaxPoolNd(Module):
@@ -311,7 +311,7 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError(f"{name}: output_ratio must be between 0 and 1 (got {output_ratio})")
 
 
-FRACTIONAL_MAX_POOL = sections_of(_FractionalMaxPoolNd)
+FRACTIONAL_MAX_POOL: str = sections_of(_FractionalMaxPoolNd)
 
 
 @documented(sections=MAX_POOL, **SPATIAL[1])
