@@ -100,6 +100,25 @@ def test_the_ops_of_the_guide_run_are_differentiated_and_seen(mylib):
     run(mylib, OPS)
 
 
+COMPILED = """
+import numpy as np
+import weft, mylib
+from weft.backend_cpu import libraries
+
+weft.exp(weft.ones(1 << 14))  # which imports Numba
+kernel = libraries.kernel("mylib::soft_sign", weft.float64, lambda x: None).large
+x = np.linspace(-3, 3, 10_000)
+assert np.array_equal(kernel(x), x / (1 + abs(x)))
+libraries.compile_at_once()
+assert np.array_equal(mylib.soft_sign(weft.tensor(x)).numpy(), kernel(x))
+"""
+
+
+def test_the_formula_of_the_guide_is_compiled(mylib):
+    pytest.importorskip("numba")
+    run(mylib, COMPILED)
+
+
 RUNS = """
 import sys, numpy, weft, my_kernels
 

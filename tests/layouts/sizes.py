@@ -21,6 +21,8 @@ import weft
 from weft._devices.devices import key_of
 from weft.backend import KernelBySize, invalidate_kernels
 from weft.backend_cpu import NUMPY_KERNELS, SMALL_ARRAYS, libraries
+from weft.library.formulas import formula_of
+from weft.ops._formula_kernels import array_kernels
 from weft.ops._registry import registry
 
 MOST = 1 << 17  # elements of a tensor here; what is beyond is a number of multiplications, see `Size.third`
@@ -71,10 +73,14 @@ def number_of(node: Any, module: Any) -> set[int]:
 def modules_of(name: str) -> dict[str, bool]:
     """The modules of weft with the kernels of an op, NumPy's and the libraries': their own, and those that they use."""
     kernels = [NUMPY_KERNELS.get(name), SMALL_ARRAYS.get(name), getattr(registry[name], "generic", None)]
+    kernels += [array_kernels] * (formula_of(name) is not None)
     own = {each.__module__ for each in kernels if callable(each)}
     used: set[str] = set()
     for library in libraries.available():
-        found = libraries.modules_of(libraries.package_of(library)).get(name)
+        package = libraries.package_of(library)
+        found = libraries.modules_of(package).get(name)
+        if found is None and package == libraries.NUMBA and formula_of(name) is not None:
+            found = "kernels.formulas"
         if found is not None:
             module = importlib.import_module(f"{library.__name__}.{found}")
             own.add(module.__name__)

@@ -6,6 +6,7 @@ import pytest
 import weft
 import weft.nn
 from weft.backend_cpu import compiled, libraries
+from weft.library.formulas import formula_of
 from weft.ops._registry import registry
 
 pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="needs Numba")
@@ -20,10 +21,9 @@ NUMBERS = {
     "nn::softplus": (2.0, 3.0),
     "nn::gelu": ("tanh",),
 }
-MODULES = libraries.modules_of("compiled")
-CASES = [(name, NUMBERS.get(name, NUMBERS.get(name.removesuffix("_backward"), ()))) for name in MODULES]
-OTHERS = ("nn::shrink", "nn::glu", "nn::glu_backward", "nn::prelu", "nn::prelu_backward")
-CASES = [case for case in CASES if MODULES[case[0]] == "kernels.activations" and case[0] not in OTHERS]
+OTHERS = ("nn::shrink", "nn::prelu", "nn::prelu_backward")
+NAMES = [name for name in registry if formula_of(name) is not None and name not in OTHERS]
+CASES = [(name, NUMBERS.get(name, NUMBERS.get(name.removesuffix("_backward"), ()))) for name in NAMES]
 CASES += [
     ("nn::shrink", (0.5, True)),
     ("nn::shrink", (0.5, False)),

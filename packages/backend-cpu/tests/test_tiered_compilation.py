@@ -7,7 +7,9 @@ import pytest
 
 import weft
 from weft.backend_cpu import compiled, libraries, registry
+from weft.library.formulas import formula_of
 from weft.nn import functional
+from weft.ops._registry import registry as declared
 
 pytestmark = pytest.mark.skipif(
     compiled not in libraries.available() or not registry.MIN_SIZE, reason="needs Numba, and large arrays that differ"
@@ -18,7 +20,9 @@ EDGES = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-40, -1e-40, 3e38]
 SHAPE = 6, 130, 180  # large enough for each of the kernels, every other column too
 
 
+FORMULAS = {name: formula for name in declared if (formula := formula_of(name)) is not None}
 BITWISE = {op for (op, _), row in libraries.rows_of("compiled").items() if row.bitwise}
+BITWISE |= {name for name, formula in FORMULAS.items() if formula.is_exact}
 
 
 def numbers():
@@ -66,12 +70,17 @@ CALLS |= {
     "core::masked_fill": lambda: X.masked_fill(MASK, 0.5),
     "core::relu": lambda: weft.relu(X),
     "core::roll": lambda: X.roll(3, 1),
+    "core::sigmoid_backward": lambda: with_gradient(weft.sigmoid),
     "core::stack": lambda: weft.stack([X, Y], 1),
     "core::threshold_backward": lambda: with_gradient(weft.relu),
     "core::topk": lambda: X.topk(5),
     "core::where": lambda: weft.where(MASK, X, Y),
     "nn::dropout": dropped,
     "nn::embedding": lambda: functional.embedding(PLACES, Y[0]),
+    "nn::hardsigmoid": lambda: functional.hardsigmoid(X),
+    "nn::hardsigmoid_backward": lambda: with_gradient(functional.hardsigmoid),
+    "nn::hardswish": lambda: functional.hardswish(X),
+    "nn::hardswish_backward": lambda: with_gradient(functional.hardswish),
     "nn::hardtanh": lambda: functional.hardtanh(X),
     "nn::hardtanh_backward": lambda: with_gradient(functional.hardtanh),
     "nn::leaky_relu": lambda: functional.leaky_relu(X),
@@ -82,6 +91,9 @@ CALLS |= {
     "nn::pad_constant": lambda: functional.pad(X, (2, 3)),
     "nn::pad_inside": lambda: functional.pad(X, (2, 3), mode="reflect"),
     "nn::prelu": lambda: functional.prelu(X, weft.tensor([0.3])),
+    "nn::prelu_backward": lambda: with_gradient(functional.prelu, weft.tensor([0.3])),
+    "nn::softsign": lambda: functional.softsign(X),
+    "nn::softsign_backward": lambda: with_gradient(functional.softsign),
     "nn::threshold": lambda: functional.threshold(X, 0.1, 0.2),
 }
 

@@ -28,17 +28,7 @@ TABLE: dict[str, dict[str, list[Row]]] = {
     },
     "compiled": {
         "kernels.activations": [
-            Row(MIN_SIZE_FUSED, False, "bfloat16 float16 float32 float64", """
-                core::sigmoid_backward core::tanh_backward nn::elu nn::elu_backward nn::gelu nn::gelu_backward nn::glu
-                nn::glu_backward nn::hardsigmoid nn::hardsigmoid_backward nn::hardswish nn::hardswish_backward
-                nn::logsigmoid nn::logsigmoid_backward nn::mish nn::mish_backward nn::prelu_backward nn::shrink
-                nn::shrink_backward nn::silu nn::silu_backward nn::softplus nn::softplus_backward nn::softsign
-                nn::softsign_backward
-            """),
-            Row(MIN_SIZE_FUSED, True, "bfloat16 float16 float32 float64", """
-                core::relu core::threshold_backward nn::hardtanh nn::hardtanh_backward nn::leaky_relu
-                nn::leaky_relu_backward nn::prelu nn::threshold
-            """),
+            Row(MIN_SIZE_FUSED, False, "bfloat16 float16 float32 float64", "nn::glu nn::glu_backward"),
         ],
         "kernels.attention": [
             Row(MIN_SIZE, False, "float32 float64", "nn::attention nn::attention_gradient"),

@@ -22,7 +22,8 @@ from weft import dtype
 from weft.backend import KernelBySize, invalidate_kernels
 from weft.backend_cpu import threads
 from weft.backend_cpu.kernel_table import TABLE
-from weft.backend_cpu.registry import Registered, Row, registered
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, Registered, Row, registered
+from weft.library.formulas import formula_of
 
 __all__ = ["available", "compiled_kernels", "describe", "has_loops", "has_numba", "kernel", "modules_of"]
 
@@ -42,7 +43,7 @@ def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
 
 def until_compiled(name: str, element: dtype, generic: Kernel) -> Kernel | None:
     """NumPy's kernel where the compiled one waits for a large array, or for NumPy to have taken long enough."""
-    row = rows_of(NUMBA).get((name, element.name)) if has_loops() else None
+    row = row_of(NUMBA, name, element) if has_loops() else None
     if row is None or not row.min_size:
         return None
     if WITH_NUMBA not in sys.modules:
@@ -59,6 +60,18 @@ def rows_of(package: str) -> dict[tuple[str, str], Row]:
     return {(op, element): row for row in rows for op in row.ops.split() for element in row.dtypes.split()}
 
 
+FORMULA_DTYPES = "float32 float64 float16 bfloat16"
+
+
+def row_of(package: str, name: str, element: dtype) -> Row | None:
+    """What a library has for an op and a dtype: a row of the table, or of a formula that compiles."""
+    row = rows_of(package).get((name, element.name))
+    if row is None and package == NUMBA and element.name in FORMULA_DTYPES.split():
+        formula = formula_of(name)
+        row = None if formula is None else Row(MIN_SIZE_FUSED, formula.is_exact, FORMULA_DTYPES, name)
+    return row
+
+
 @cache
 def modules_of(package: str) -> dict[str, str]:
     """The module of a library's package that registers an op's kernels, by the op."""
@@ -69,12 +82,18 @@ def modules_of(package: str) -> dict[str, str]:
 @cache  # kernels of whole lists are asked for at every call
 def registrations(name: str, element: dtype, without_numba: bool = False) -> tuple[Registered, ...]:
     """What the libraries have registered for an op and a dtype, the best library's first."""
-    packages = [package for package in map(package_of, available()) if (name, element.name) in rows_of(package)]
+    packages = [package for package in map(package_of, available()) if row_of(package, name, element) is not None]
     if NUMBA in packages and (without_numba or not has_numba()):
         packages.remove(NUMBA)
-    for package in packages:
-        importlib.import_module(f"weft.backend_cpu.{package}.{modules_of(package)[name]}")
-    return tuple(registered[package, name, element.name] for package in packages)
+    return tuple(registration(package, name, element) for package in packages)
+
+
+def registration(package: str, name: str, element: dtype) -> Registered:
+    """What a library has registered, or makes of an op's formula."""
+    module = modules_of(package).get(name, "kernels.formulas")
+    found = importlib.import_module(f"weft.backend_cpu.{package}.{module}")
+    formula = None if (name, element.name) in rows_of(package) else formula_of(name)
+    return registered[package, name, element.name] if formula is None else found.formula_kernel(formula)
 
 
 def package_of(library: ModuleType) -> str:

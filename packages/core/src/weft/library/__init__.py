@@ -5,6 +5,7 @@ tensors, with PyTorch's interface; an `Interceptor` sees each op that runs. Besi
 
 =============== =======================================================================
 `declare`       decorators of ops, and what they are composed with
+`formulas`      elementwise ops as functions of one element
 `checks`        dims, shapes, numbers and warnings, in PyTorch's words
 `layouts`       how arrays lie in memory
 `fast_paths`    straight to the kernel for common call forms

@@ -6,7 +6,8 @@ the in-place variant and ``out=``.
 
 - `pointwise`: one or more tensors (or numbers), broadcast and promoted; the decorated function is the kernel.
 - `op`: the decorated function has PyTorch's signature, checks and completes the arguments, and calls its
-  ``.op`` with what the kernel takes; the kernel follows with ``@name.kernel``.
+  ``.op`` with what the kernel takes; the kernel follows with ``@name.kernel``, or with ``@name.formula`` a formula of
+  one element, of which kernels are made.
 - `composite`: a plain function over other ops; it needs no gradient of its own.
 
 ``@name.gradient("argument")`` declares a gradient. Its first parameter is ``grad`` (of the first output)
@@ -76,6 +77,7 @@ from weft._tensor.base import Tensor
 from weft._tensor.interop import as_tensor, tensor
 from weft.backend import invalidate_kernels
 from weft.ops._batching import reads_values
+from weft.ops._formulas import Formula
 from weft.ops._geometry import broadcast_shapes
 from weft.ops._inplace import view_inplace, write_inplace, write_out
 from weft.ops._node_names import node_name
@@ -142,6 +144,9 @@ class Declaration:
         self.label = node_name(self.short)
         self.function: Any = None
         self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
+        self.formula: Formula | None = (
+            None  # of one element, where it is declared: the kernel too, unless there is another
+        )
         self.complex_kernel: Any = None  # a function of (xp, *arguments) for complex dtypes, where that is another
         self.arguments: tuple[str, ...] = ()
         self.gradients: dict[str, Rule] = {}
@@ -230,6 +235,8 @@ class Declaration:
         if found is None:
             named = isinstance(self.generic, str)
             generic = getattr(backend.xp, self.generic) if named else partial(self.generic, backend.xp)
+            if isinstance(self.generic, Formula):
+                generic = self.generic.kernel(backend.xp, compute.numpy)
             if self.complex_kernel is not None and compute.is_complex:
                 generic = partial(self.complex_kernel, backend.xp)
             found = backend.kernel(self.name, compute, generic) if own else generic
@@ -790,6 +797,7 @@ def pointwise(
     inplace: str = "",
     *,
     kernel: str | None = None,
+    formula: bool = False,
     result: str = "same",
     dtypes: str = "bool int float complex",
     compute_dtype: str = "float32",
@@ -813,6 +821,9 @@ def pointwise(
     kernel : str, optional
         A function of the array namespace that does it; the decorated function then has only the arguments
         and the docstring. Else the decorated function is the kernel and takes ``xp`` first.
+    formula : bool
+        The decorated function is not the kernel but a formula of one element, of which kernels are made: see
+        `weft.library.formulas`.
     result, dtypes, compute_dtype, gradient
         See `Declaration`.
     numbers : str, optional
@@ -846,8 +857,10 @@ def pointwise(
         declaration.error_type = error_type or declaration.error_type
         declaration.error_hint = error_hint or declaration.error_hint
         declaration.vmap = "elementwise"
-        arguments = parameters_of(source) if kernel else parameters_of(source)[1:]
-        declaration.set_kernel(kernel or source, arguments, " ".join(arguments))
+        arguments = parameters_of(source) if kernel or formula else parameters_of(source)[1:]
+        if formula:
+            declaration.formula = Formula(declaration.name, source, arguments, (), True)
+        declaration.set_kernel(kernel or declaration.formula or source, arguments, " ".join(arguments))
         if len(arguments) == 1:
             function, operators = unary(declaration)
         elif len(arguments) == 2:
@@ -960,7 +973,8 @@ def op(
     """Declare an op whose decorated function has PyTorch's signature and prepares the call.
 
     It checks and completes the arguments and returns ``<name>.op(...)``, with the arguments of the
-    kernel, which is declared after it with ``@<name>.kernel``.
+    kernel, which is declared after it with ``@<name>.kernel``; or, if each element is computed alike, with
+    ``@<name>.formula`` (see `weft.library.formulas`).
 
     Parameters
     ----------
@@ -1025,7 +1039,14 @@ def op(
             declaration.set_kernel(rule, parameters_of(rule)[1:], tensors, sequence)
             return rule
 
+        def formula(rule: Any) -> Any:
+            choices = [name for name, kind in source.__annotations__.items() if kind in ("str", "bool", str, bool)]
+            declaration.formula = Formula(declaration.name, rule, tensors.split(), choices, promotes)
+            declaration.set_kernel(declaration.formula, parameters_of(rule), tensors)
+            return rule
+
         function.kernel = kernel
+        function.formula = formula
         method = inner if view and not out else function
         operators = None if short is None else lambda reflected, exchanged: product_operator(function, short)
         attach(method, methods, inplace, declaration, operators, is_view=view, inplace_kernel=inplace_kernel)

@@ -1075,11 +1075,9 @@ def tanh_backward(output_grad: Tensor, result: Tensor) -> Tensor:
     return tanh_backward.op(output_grad, result)
 
 
-@tanh_backward.kernel
-def _(xp, output_grad, result):
-    slope = xp.asarray(result * result)
-    xp.subtract(1, slope, out=slope)
-    return xp.multiply(output_grad, slope, out=slope if slope.shape == output_grad.shape else None)
+@tanh_backward.formula
+def _(output_grad, result):
+    return output_grad * (1 - result * result)
 
 
 @tanh_backward.gradient("output_grad")
@@ -1222,11 +1220,9 @@ def sigmoid_backward(output_grad: Tensor, result: Tensor) -> Tensor:
     return sigmoid_backward.op(output_grad, result)
 
 
-@sigmoid_backward.kernel
-def _(xp, output_grad, result):
-    slope = xp.asarray(1 - result)
-    xp.multiply(slope, result, out=slope)
-    return xp.multiply(output_grad, slope, out=slope if slope.shape == output_grad.shape else None)
+@sigmoid_backward.formula
+def _(output_grad, result):
+    return output_grad * ((1 - result) * result)
 
 
 @sigmoid_backward.gradient("output_grad")

@@ -8,16 +8,14 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.library import fast_paths
+from weft.library import fast_paths, formulas
 from weft.library.checks import warn_caller, wrap_dim
 from weft.library.declare import composite, in_half_precision, op
-from weft.library.layouts import in_blocks, in_order
+from weft.library.formulas import erf, exp, expm1, log1pexp, maximum, minimum, where
 from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers
 from weft.ops.activation import relu as core_relu
 from weft.ops.activation import threshold_backward
-from weft.ops.comparison import keep_where
 from weft.ops.creation import factor, fitting
-from weft.ops.error_functions import erf_array
 from weft.ops.pointwise import conj
 from weft.ops.pointwise import sigmoid as core_sigmoid
 from weft.ops.pointwise import tanh as core_tanh
@@ -45,15 +43,6 @@ def set_backward(forward: Any, backward: Any) -> None:
     needs = " ".join(["grad", *backward.declaration.arguments[1:]])
     forward.gradient("input", needs)(backward.op)
     backward.gradient("output_grad", needs)(backward.op)
-
-
-def with_grad(xp: Any, function: Any, output_grad: Any, input: Any) -> Any:
-    """A function of a gradient and an input, element by element, in blocks where they lie in memory alike."""
-    if output_grad.shape != input.shape:  # in a vmap one of them may not be of the batch
-        return function(output_grad, input)
-    if input.flags.c_contiguous and not output_grad.flags.c_contiguous:
-        output_grad = in_order(xp, output_grad)
-    return in_blocks(xp, function, output_grad, input)
 
 
 @composite(quick=fast_paths.activation(core_relu.op))
@@ -121,24 +110,11 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return gelu.op(input, approximate)
 
 
-@gelu.kernel
-def _(xp, input, approximate):
-    if approximate == "tanh":
-        return in_blocks(xp, lambda x: 0.5 * x * (1 + xp.tanh(tanh_argument(x))), input)
-
-    def block(x: Any) -> Any:
-        result = erf_array(xp, x * SQRT_HALF)
-        result += 1
-        result *= x
-        result *= 0.5
-        return result
-
-    return in_blocks(xp, block, input)
-
-
-def tanh_argument(x: Any) -> Any:
-    """The argument of the tanh in the approximation of `gelu`."""
-    return TANH_SCALE * (x + TANH_CUBIC * (x * x * x))
+@gelu.formula
+def _(input, approximate):
+    if approximate == "tanh":  # where (1 + tanh(u)) / 2 is sigmoid(2 u)
+        return input * formulas.sigmoid(2 * TANH_SCALE * (input + TANH_CUBIC * input * input * input))
+    return 0.5 * input * (1 + erf(input * SQRT_HALF))
 
 
 @op(**BACKWARD)
@@ -147,25 +123,17 @@ def gelu_backward(output_grad: Tensor, input: Tensor, approximate: str) -> Tenso
     return gelu_backward.op(output_grad, input, approximate)
 
 
-@gelu_backward.kernel
-def _(xp, output_grad, input, approximate):
-    def exact(grad: Any, x: Any) -> Any:
-        density = xp.exp(-0.5 * x * x)
-        density *= INVERSE_SQRT_2PI
-        density *= x
-        below = erf_array(xp, x * SQRT_HALF)
-        below += 1
-        below *= 0.5
-        below += density
-        below *= grad
-        return below
-
-    def by_tanh(grad: Any, x: Any) -> Any:
-        t = xp.tanh(tanh_argument(x))
-        slope = TANH_SCALE * (1 + 3 * TANH_CUBIC * (x * x))
-        return grad * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * slope)
-
-    return with_grad(xp, by_tanh if approximate == "tanh" else exact, output_grad, input)
+@gelu_backward.formula
+def _(output_grad, input, approximate):
+    if approximate == "none":
+        below = 0.5 * (1 + erf(input * SQRT_HALF))
+        density = INVERSE_SQRT_2PI * exp(-0.5 * input * input)
+        return output_grad * (below + input * density)
+    power = exp(-2 * TANH_SCALE * abs(input + TANH_CUBIC * input * input * input))
+    more = 1 / (1 + power)
+    less = power * more  # 1 - more, without loss of precision
+    slope = 2 * TANH_SCALE * (1 + 3 * TANH_CUBIC * input * input)
+    return output_grad * (where(input > 0, more, less) + input * more * less * slope)
 
 
 set_backward(gelu, gelu_backward)
@@ -306,10 +274,9 @@ def threshold_op(input: Tensor, threshold: float, value: float) -> Tensor:
     return threshold_op.op(input, threshold, value)
 
 
-@threshold_op.kernel
-def _(xp, input, threshold, value):
-    bound = xp.float32(threshold) if input.dtype.itemsize == 2 else threshold  # which halves need not have
-    return xp.where(input <= bound, xp.asarray(value).astype(input.dtype), input)
+@threshold_op.formula
+def _(input, threshold, value):
+    return where(input <= threshold, value, input)
 
 
 @threshold_op.gradient("input")
@@ -367,10 +334,9 @@ def hardtanh_op(input: Tensor, low: float, high: float) -> Tensor:
     return hardtanh_op.op(input, low, high)
 
 
-@hardtanh_op.kernel
-def _(xp, input, low, high):
-    element = input.dtype.type
-    return xp.minimum(element(high), xp.maximum(element(low), input))  # of two zeros NumPy takes the second
+@hardtanh_op.formula
+def _(input, low, high):
+    return minimum(high, maximum(low, input))
 
 
 @op(**BACKWARD)
@@ -379,9 +345,9 @@ def hardtanh_backward(output_grad: Tensor, input: Tensor, low: float, high: floa
     return hardtanh_backward.op(output_grad, input, low, high)
 
 
-@hardtanh_backward.kernel
-def _(xp, output_grad, input, low, high):
-    return keep_where(xp, (input > low) & (input < high), output_grad)  # at nan it is 0, as in PyTorch's vector loops
+@hardtanh_backward.formula
+def _(output_grad, input, low, high):
+    return where((input > low) & (input < high), output_grad, 0)  # at nan it is 0, as in PyTorch's vector loops
 
 
 set_backward(hardtanh_op, hardtanh_backward)
@@ -457,6 +423,11 @@ def leaky_relu_op(input: Tensor, slope: float) -> Tensor:
     return leaky_relu_op.op(input, slope)
 
 
+@leaky_relu_op.formula
+def _(input, slope):
+    return where(input > 0, input, input * slope)
+
+
 @leaky_relu_op.kernel
 def _(xp, input, slope):
     if 0 < slope <= 1:
@@ -470,9 +441,9 @@ def leaky_relu_backward(output_grad: Tensor, input: Tensor, slope: float) -> Ten
     return leaky_relu_backward.op(output_grad, input, slope)
 
 
-@leaky_relu_backward.kernel
-def _(xp, output_grad, input, slope):
-    return with_grad(xp, lambda grad, x: xp.where(x > 0, grad, grad * slope), output_grad, input)
+@leaky_relu_backward.formula
+def _(output_grad, input, slope):
+    return where(input > 0, output_grad, output_grad * slope)
 
 
 set_backward(leaky_relu_op, leaky_relu_backward)
@@ -566,9 +537,9 @@ def prelu_op(input: Tensor, weight: Tensor) -> Tensor:
     return prelu_op.op(input, weight)
 
 
-@prelu_op.kernel
-def _(xp, input, weight):
-    return xp.where(input > 0, input, weight * input)
+@prelu_op.formula
+def _(input, weight):
+    return where(input > 0, input, weight * input)
 
 
 @prelu_op.gradient("weight")
@@ -582,9 +553,9 @@ def prelu_backward(output_grad: Tensor, input: Tensor, weight: Tensor) -> tuple[
     return prelu_backward.op(output_grad, input, weight)
 
 
-@prelu_backward.kernel
-def _(xp, output_grad, input, weight):
-    return xp.where(input > 0, output_grad, weight * output_grad)
+@prelu_backward.formula
+def _(output_grad, input, weight):
+    return where(input > 0, output_grad, weight * output_grad)
 
 
 set_backward(prelu_op, prelu_backward)
@@ -665,12 +636,11 @@ def shrink_op(input: Tensor, lambd: float, towards_zero: bool) -> Tensor:
     return shrink_op.op(input, lambd, towards_zero)
 
 
-@shrink_op.kernel
-def _(xp, input, lambd, towards_zero):
+@shrink_op.formula
+def _(input, lambd, towards_zero):
     if not towards_zero:
-        return xp.where((input >= -lambd) & (input <= lambd), xp.zeros((), input.dtype), input)
-    beyond = xp.where(input > lambd, input - input.dtype.type(lambd), input * 0)
-    return xp.where(input < -lambd, input + input.dtype.type(lambd), beyond)
+        return where((input >= -lambd) & (input <= lambd), 0, input)
+    return where(input < -lambd, input + lambd, where(input > lambd, input - lambd, input * 0))
 
 
 @shrink_op.gradient("input")
@@ -684,9 +654,9 @@ def shrink_backward(output_grad: Tensor, input: Tensor, lambd: float) -> Tensor:
     return shrink_backward.op(output_grad, input, lambd)
 
 
-@shrink_backward.kernel
-def _(xp, output_grad, input, lambd):
-    return keep_where(xp, (input < -lambd) | (input > lambd), output_grad)
+@shrink_backward.formula
+def _(output_grad, input, lambd):
+    return where((input < -lambd) | (input > lambd), output_grad, 0)
 
 
 @shrink_backward.gradient("output_grad")
@@ -758,9 +728,9 @@ def hardsigmoid_op(input: Tensor) -> Tensor:
     return hardsigmoid_op.op(input)
 
 
-@hardsigmoid_op.kernel
-def _(xp, input):
-    return xp.clip(input + 3, 0, 6) / 6
+@hardsigmoid_op.formula
+def _(input):
+    return minimum(maximum(input + 3, 0), 6) / 6
 
 
 @op(**BACKWARD)
@@ -769,9 +739,9 @@ def hardsigmoid_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     return hardsigmoid_backward.op(output_grad, input)
 
 
-@hardsigmoid_backward.kernel
-def _(xp, output_grad, input):
-    return with_grad(xp, lambda grad, x: keep_where(xp, (x > -3) & (x < 3), grad / 6), output_grad, input)
+@hardsigmoid_backward.formula
+def _(output_grad, input):
+    return where((input > -3) & (input < 3), output_grad / 6, 0)
 
 
 set_backward(hardsigmoid_op, hardsigmoid_backward)
@@ -801,9 +771,9 @@ def hardswish_op(input: Tensor) -> Tensor:
     return hardswish_op.op(input)
 
 
-@hardswish_op.kernel
-def _(xp, input):
-    return input * xp.clip(input + 3, 0, 6) / 6
+@hardswish_op.formula
+def _(input):
+    return input * minimum(maximum(input + 3, 0), 6) / 6
 
 
 @op(**BACKWARD)
@@ -812,12 +782,10 @@ def hardswish_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     return hardswish_backward.op(output_grad, input)
 
 
-@hardswish_backward.kernel
-def _(xp, output_grad, input):
-    def block(grad: Any, x: Any) -> Any:
-        return xp.where(x >= 3, grad, keep_where(xp, ~(x <= -3), grad * (x / 3 + 0.5)))
-
-    return with_grad(xp, block, output_grad, input)
+@hardswish_backward.formula
+def _(output_grad, input):
+    below = where(input <= -3, 0, output_grad * (input / 3 + 0.5))
+    return where(input >= 3, output_grad, below)
 
 
 set_backward(hardswish_op, hardswish_backward)
@@ -859,12 +827,10 @@ def elu_op(input: Tensor, alpha: float, scale: float, input_scale: float) -> Ten
     return elu_op.op(input, alpha, scale, input_scale)
 
 
-@elu_op.kernel
-def _(xp, input, alpha, scale, input_scale):
-    if alpha == scale == input_scale == 1:
-        return xp.maximum(xp.expm1(xp.minimum(0, input)), input)  # in this order -0.0 stays
-    negative = xp.expm1(xp.minimum(0, input) * input_scale) * (alpha * scale)
-    return xp.where(input > 0, input * scale, negative)
+@elu_op.formula
+def _(input, alpha, scale, input_scale):
+    negative = expm1(minimum(0, input) * input_scale) * (alpha * scale)
+    return where(input <= 0, negative, input * scale)
 
 
 @op(**BACKWARD)
@@ -873,13 +839,10 @@ def elu_backward(output_grad: Tensor, input: Tensor, alpha: float, scale: float,
     return elu_backward.op(output_grad, input, alpha, scale, input_scale)
 
 
-@elu_backward.kernel
-def _(xp, output_grad, input, alpha, scale, input_scale):
-    def block(grad: Any, x: Any) -> Any:
-        slope = xp.exp(xp.minimum(x, 0) * input_scale) * (alpha * scale * input_scale)
-        return grad * xp.where(x > 0, x.dtype.type(scale), slope)
-
-    return with_grad(xp, block, output_grad, input)
+@elu_backward.formula
+def _(output_grad, input, alpha, scale, input_scale):
+    slope = exp(minimum(input, 0) * input_scale) * (alpha * scale * input_scale)
+    return output_grad * where(input > 0, scale, slope)
 
 
 set_backward(elu_op, elu_backward)
@@ -1019,19 +982,10 @@ def softplus_op(input: Tensor, beta: float, threshold: float) -> Tensor:
     return softplus_op.op(input, beta, threshold)
 
 
-SAME_FROM = 18  # float32 does not tell `softplus` of this or more from the number itself, than which none is smaller
-
-
-@softplus_op.kernel
-def _(xp, input, beta, threshold):
-    if beta == 1:
-        found = xp.asarray(xp.log1p(xp.exp(xp.minimum(input, threshold))))
-        if threshold >= SAME_FROM and input.dtype.itemsize == 4:
-            return xp.asarray(xp.maximum(found, input))
-        xp.copyto(found, input, where=input > threshold)
-        return found
-    scaled = input * input.dtype.type(beta)
-    return xp.where(scaled > threshold, input, xp.log1p(xp.exp(xp.minimum(scaled, threshold))) / input.dtype.type(beta))
+@softplus_op.formula
+def _(input, beta, threshold):
+    scaled = input * beta
+    return where(scaled > threshold, input, (maximum(scaled, 0) + log1pexp(-abs(scaled))) / beta)
 
 
 @op(**BACKWARD)
@@ -1040,19 +994,16 @@ def softplus_backward(output_grad: Tensor, input: Tensor, beta: float, threshold
     return softplus_backward.op(output_grad, input, beta, threshold)
 
 
-@softplus_backward.kernel
-def _(xp, output_grad, input, beta, threshold):
-    def block(grad: Any, x: Any) -> Any:
-        scaled = x * x.dtype.type(beta)
-        return xp.where(scaled > threshold, grad, grad * gate(xp, scaled))
-
-    return with_grad(xp, block, output_grad, input)
+@softplus_backward.formula
+def _(output_grad, input, beta, threshold):
+    scaled = input * beta
+    return where(scaled > threshold, output_grad, output_grad * gate(scaled))
 
 
-def gate(xp: Any, x: Any) -> Any:
-    """The sigmoid, also where it is as small as numbers can be: there ``1 / (1 + exp(-x))`` is 0."""
-    power = xp.exp(-xp.absolute(x))
-    return xp.where(x < 0, power, 1) / (1 + power)
+def gate(x: Any) -> Any:
+    """The sigmoid in a formula, also where it is as small as numbers can be: there ``1 / (1 + exp(-x))`` is 0."""
+    power = exp(-abs(x))
+    return where(x < 0, power, 1) / (1 + power)
 
 
 set_backward(softplus_op, softplus_backward)
@@ -1091,9 +1042,9 @@ def logsigmoid_op(input: Tensor) -> Tensor:
     return logsigmoid_op.op(input)
 
 
-@logsigmoid_op.kernel
-def _(xp, input):
-    return xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.absolute(input)))
+@logsigmoid_op.formula
+def _(input):
+    return minimum(input, 0) - log1pexp(-abs(input))
 
 
 @op(**BACKWARD)
@@ -1102,9 +1053,9 @@ def logsigmoid_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     return logsigmoid_backward.op(output_grad, input)
 
 
-@logsigmoid_backward.kernel
-def _(xp, output_grad, input):
-    return with_grad(xp, lambda grad, x: grad * gate(xp, -x), output_grad, input)
+@logsigmoid_backward.formula
+def _(output_grad, input):
+    return output_grad * gate(-input)
 
 
 set_backward(logsigmoid_op, logsigmoid_backward)
@@ -1134,11 +1085,9 @@ def silu_op(input: Tensor) -> Tensor:
     return silu_op.op(input)
 
 
-@silu_op.kernel
-def _(xp, input):
-    powers = xp.asarray(xp.exp(-input))
-    powers += 1
-    return xp.divide(input, powers, powers)
+@silu_op.formula
+def _(input):
+    return input / (1 + exp(-input))
 
 
 @silu_op.gradient("input")
@@ -1155,13 +1104,10 @@ def silu_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     return silu_backward.op(output_grad, input)
 
 
-@silu_backward.kernel
-def _(xp, output_grad, input):
-    def block(grad: Any, x: Any) -> Any:
-        gate = 1 / (1 + xp.exp(-x))
-        return grad * (gate * (1 + x * (1 - gate)))
-
-    return with_grad(xp, block, output_grad, input)
+@silu_backward.formula
+def _(output_grad, input):
+    gate = formulas.sigmoid(input)
+    return output_grad * (gate * (1 + input * (1 - gate)))
 
 
 @silu_backward.gradient("output_grad")
@@ -1203,9 +1149,11 @@ def mish_op(input: Tensor) -> Tensor:
     return mish_op.op(input)
 
 
-@mish_op.kernel
-def _(xp, input):
-    return input * xp.tanh(xp.maximum(input, 0) + xp.log1p(xp.exp(-xp.absolute(input))))
+@mish_op.formula
+def _(input):
+    power = exp(minimum(input, 20))
+    above = power * (power + 2)  # tanh(softplus(x)) is above / (above + 2)
+    return input * (above / (above + 2))
 
 
 @op(**BACKWARD)
@@ -1214,16 +1162,13 @@ def mish_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     return mish_backward.op(output_grad, input)
 
 
-@mish_backward.kernel
-def _(xp, output_grad, input):
-    def block(grad: Any, x: Any) -> Any:
-        power = xp.exp(xp.minimum(x, 20))
-        above = power * (power + 2)  # tanh(softplus(x)) is above / (above + 2)
-        squashed = above / (above + 2)
-        gate = power / (1 + power)
-        return grad * (squashed + x * gate * (1 - squashed * squashed))
-
-    return with_grad(xp, block, output_grad, input)
+@mish_backward.formula
+def _(output_grad, input):
+    power = exp(minimum(input, 20))
+    above = power * (power + 2)
+    squashed = above / (above + 2)
+    gate = power / (1 + power)
+    return output_grad * (squashed + input * gate * (1 - squashed * squashed))
 
 
 set_backward(mish_op, mish_backward)
@@ -1302,9 +1247,9 @@ def softsign_op(input: Tensor) -> Tensor:
     return softsign_op.op(input)
 
 
-@softsign_op.kernel
-def _(xp, input):
-    return input / (xp.absolute(input) + input.dtype.type(1))
+@softsign_op.formula
+def _(input):
+    return input / (1 + abs(input))
 
 
 @op(**BACKWARD)
@@ -1313,13 +1258,10 @@ def softsign_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     return softsign_backward.op(output_grad, input)
 
 
-@softsign_backward.kernel
-def _(xp, output_grad, input):
-    def block(grad: Any, x: Any) -> Any:
-        below = xp.absolute(x) + x.dtype.type(1)
-        return grad / (below * below) + (x - x)  # nan at infinity, as the quotient's derivative is in PyTorch
-
-    return with_grad(xp, block, output_grad, input)
+@softsign_backward.formula
+def _(output_grad, input):
+    below = 1 + abs(input)
+    return output_grad / (below * below) + (input - input)  # nan at infinity, as the quotient's derivative in PyTorch
 
 
 set_backward(softsign_op, softsign_backward)

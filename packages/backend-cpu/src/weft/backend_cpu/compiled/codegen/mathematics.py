@@ -50,6 +50,7 @@ __all__ = [
     "like",
     "log",
     "log1p",
+    "log1pexp",
     "logaddexp",
     "maximum",
     "next_to",
@@ -386,12 +387,17 @@ def log1p(x):
 
 
 @function
+def log1pexp(x):
+    """``log(1 + exp(x))`` for ``x <= 0``."""
+    y = exp(x)  # 1 + y is between 1 and 2
+    above = y > like(y, 0.41421356)
+    return log_of(like(y, 0.5) * (y - like(y, 1.0)) if above else y, like(y, 1.0 if above else 0.0))
+
+
+@function
 def softplus(x):
     """``log(1 + exp(x))``, without overflow."""
-    y = exp(-abs(x))  # 1 + y is between 1 and 2
-    above = y > like(y, 0.41421356)
-    rest = log_of(like(y, 0.5) * (y - like(y, 1.0)) if above else y, like(y, 1.0 if above else 0.0))
-    return (x if x > 0 else like(x, 0.0)) + rest
+    return (x if x > 0 else like(x, 0.0)) + log1pexp(-abs(x))
 
 
 @function

@@ -1,0 +1,95 @@
+"""Kernels of ops that are declared with a formula: its steps as Python code, which Numba compiles to one loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from weft.backend_cpu.compiled.codegen import mathematics
+from weft.backend_cpu.compiled.codegen.elementwise import ARRAYS, NUMBERS, scalar_function
+from weft.backend_cpu.compiled.kernels.pointwise import run_of
+from weft.backend_cpu.registry import MIN_SIZE_FUSED, Registered, from_size
+from weft.library.formulas import Expression, Formula, Program
+
+OPERATORS = {
+    "add": "{} + {}",
+    "subtract": "{} - {}",
+    "multiply": "{} * {}",
+    "divide": "{} / {}",
+    "negative": "-{}",
+    "absolute": "abs({})",
+    "less": "{} < {}",
+    "less_equal": "{} <= {}",
+    "greater": "{} > {}",
+    "greater_equal": "{} >= {}",
+    "equal": "{} == {}",
+    "not_equal": "{} != {}",
+    "logical_and": "{} and {}",
+    "logical_or": "{} or {}",
+    "logical_not": "not {}",
+    "where": "{1} if {0} else {2}",
+    "maximum": "{0} if {0} > {1} or {0} != {0} else {1}",
+    "minimum": "{0} if {0} < {1} or {0} != {0} else {1}",
+    "sqrt": "math.sqrt({})",
+}
+BOUNDED = {  # by a constant, which is not nan
+    "maximum": "{1} if {0} <= {1} else {0}",
+    "minimum": "{1} if {0} >= {1} else {0}",
+}
+
+
+def formula_kernel(formula: Formula) -> Registered:
+    """The kernel of a formula, as a module of kernels would register it."""
+
+    def make(generic: Any) -> Any:
+        @cache
+        def kernel_of(choice: tuple[Any, ...]) -> Callable[..., Any]:
+            return compiled_kernel(formula, choice, generic)
+
+        def kernel_for(*rest: Any) -> Callable[..., Any]:
+            choice, numbers = formula.parted(rest)
+            kernel = kernel_of(choice)
+            return (lambda *arrays: kernel(*arrays, *numbers)) if numbers else kernel
+
+        return formula.by_rest(kernel_for) if formula.choices else kernel_of(())
+
+    return Registered(from_size(make, MIN_SIZE_FUSED), MIN_SIZE_FUSED, formula.is_exact)
+
+
+def compiled_kernel(formula: Formula, choice: tuple[Any, ...], generic: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of arrays and numbers for a choice."""
+    program = formula.program(choice)
+    count = len(program.arguments)
+
+    def fallback(*args: Any) -> Any:
+        return generic(*args[: formula.count], *formula.joined(choice, args[formula.count :]))
+
+    if formula.count > ARRAYS or count - formula.count > NUMBERS:
+        return fallback if choice else generic
+    key, order = scalar_function(program.name, function_of(program)), 0 if formula.broadcasts else -1
+    return run_of(key, count, fallback if choice else generic, cost=program.cost, order=order)
+
+
+def function_of(program: Program) -> Any:
+    """The function of one element of each array, and of numbers in their dtype."""
+    values = {each: f"x{place}" for place, each in enumerate(program.arguments)}
+    first = next(values[each] for each in program.arguments if each.sort == "array")
+    lines = [f"def function({', '.join(values.values())}):"]
+    for step in program.steps:
+        operands = [values[each] if isinstance(each, Expression) else constant(first, each) for each in step.operands]
+        values[step] = f"v{len(values)}"
+        way = OPERATORS.get(step.function, f"{step.function}({{}})")
+        if not isinstance(step.operands[-1], Expression):
+            way = BOUNDED.get(step.function, way)
+        lines.append(f"    {values[step]} = {way.format(*operands)}")
+    lines.append(f"    return {values[program.result]}")
+    names = vars(mathematics) | {"inf": math.inf, "nan": math.nan}
+    exec(compile("\n".join(lines), f"<formula of {program.name}>", "exec"), names)
+    return names["function"]
+
+
+def constant(first: str, value: float) -> str:
+    """A number in the dtype of the arrays."""
+    return f"like({first}, {float(value)!r})"
