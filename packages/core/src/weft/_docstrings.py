@@ -60,7 +60,8 @@ def documented(**pieces: str) -> Callable[[T], T]:
 def text_of(function: Any) -> str:
     """A function's docstring without the indentation of its lines; "" without one."""
     text = function.__doc__ or ""
-    return text if sys.version_info >= (3, 13) else text.replace("\n    ", "\n")  # 3.13 compiles it so
+    indentation = 8 if "<locals>" in function.__qualname__ else 4
+    return text if sys.version_info >= (3, 13) else text.replace("\n" + " " * indentation, "\n")  # 3.13 compiles it so
 
 
 def section(function: Any, title: str) -> str:

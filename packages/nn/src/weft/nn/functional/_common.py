@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
 import weft
 from weft import Tensor
-from weft.library.declare import with_error_context, write_inplace
+from weft.library.declare import documented, with_error_context, write_inplace
 from weft.library.layouts import is_channels_last, suggests_channels_last
 
 __all__ = [
+    "SPATIAL",
     "check_floating",
     "explaining",
+    "for_axes",
     "in_layout_of",
     "in_single",
     "inplace_or_not",
@@ -28,6 +30,21 @@ __all__ = [
 
 LIMIT = 1 << 63
 SEVERAL = "int or tuple of ints"
+SPATIAL = {1: "L", 2: "H, W", 3: "D, H, W"}
+
+
+def for_axes(name: str, count: int, **pieces: str) -> Callable[[Any], Any]:
+    """Name a function that is made for ``count`` spatial dimensions, and fill in its docstring.
+
+    ``{name}``, ``{count}`` and ``{spatial}`` become what they are, and other names the ``pieces``.
+    """
+
+    def fill(function: Any) -> Any:
+        documented(name=name, count=str(count), spatial=SPATIAL[count], **pieces)(function)
+        function.__name__ = function.__qualname__ = name
+        return function
+
+    return fill
 
 
 def explaining(namespace: Any, names: Iterable[str]) -> None:

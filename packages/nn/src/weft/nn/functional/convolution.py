@@ -18,7 +18,7 @@ from weft.library.checks import elements, warn_caller_once
 from weft.library.declare import in_half_precision, op
 from weft.library.fast_paths import run_op
 from weft.library.layouts import in_order, is_channels_last
-from weft.nn.functional._common import in_layout_of, in_single, plain_numbers, sizes, whole_number
+from weft.nn.functional._common import for_axes, in_layout_of, in_single, plain_numbers, sizes, whole_number
 from weft.ops.matrices import same_dtype
 from weft.ops.pointwise import conj
 
@@ -469,6 +469,7 @@ def convolution(count: int) -> tuple[Any, Any]:
     """The op ``conv<count>d``, and its gradient with respect to the input."""
     name = f"conv{count}d"
 
+    @for_axes(name, count, example=CONV_EXAMPLES[count])
     def function(
         input: Tensor,
         weight: Tensor,
@@ -478,6 +479,34 @@ def convolution(count: int) -> tuple[Any, Any]:
         dilation: int | Sequence[int] = 1,
         groups: int = 1,
     ) -> Tensor:
+        """Convolve an input (N, C, {spatial}) with kernels, as a cross-correlation.
+
+        Parameters
+        ----------
+        input : Tensor, shape (N, in_channels, {spatial}) or (in_channels, {spatial})
+        weight : Tensor, shape (out_channels, in_channels / groups, *kernel_size)
+        bias : Tensor, shape (out_channels,), optional
+        stride, dilation : int or tuple of {count}
+            Steps between windows, and between the elements of one.
+        padding : int or tuple of {count}, "valid" or "same"
+            Zeros on both sides of each spatial dimension; "same" keeps its size (stride 1).
+        groups : int
+            Channels are split into as many parts, each convolved by itself.
+
+        Returns
+        -------
+        Tensor
+            Each spatial size is ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``.
+
+        Raises
+        ------
+        RuntimeError
+            If shapes, channels or dtypes do not fit together.
+
+        Examples
+        --------
+        {example}
+        """
         batched = check_operands(name, count, input, weight, bias)
         if not batched:
             input = input.unsqueeze(0)
@@ -485,8 +514,6 @@ def convolution(count: int) -> tuple[Any, Any]:
         result = in_layout_of(forward.op(input, weight, bias, *geometry), input, weight)
         return result if batched else result.squeeze(0)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = CONV_DOC.format(count=count, spatial=SPATIAL[count], example=CONV_EXAMPLES[count])
     forward = op(
         tensors="input weight bias",
         result="same",
@@ -594,46 +621,15 @@ def bilinear_op(name: str, tensors: str, kernel: Any) -> Any:
     return declared
 
 
-SPATIAL = {1: "L", 2: "H, W", 3: "D, H, W"}
-
-CONV_DOC = """Convolve an input (N, C, {spatial}) with kernels, as a cross-correlation.
-
-    Parameters
-    ----------
-    input : Tensor, shape (N, in_channels, {spatial}) or (in_channels, {spatial})
-    weight : Tensor, shape (out_channels, in_channels / groups, *kernel_size)
-    bias : Tensor, shape (out_channels,), optional
-    stride, dilation : int or tuple of {count}
-        Steps between windows, and between the elements of one.
-    padding : int or tuple of {count}, "valid" or "same"
-        Zeros on both sides of each spatial dimension; "same" keeps its size (stride 1).
-    groups : int
-        Channels are split into as many parts, each convolved by itself.
-
-    Returns
-    -------
-    Tensor
-        Each spatial size is ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes, channels or dtypes do not fit together.
-
-    Examples
-    --------
-    {example}
-    """
-
 CONV_EXAMPLES = {
     1: """>>> weft.nn.functional.conv1d(weft.tensor([[1.0, 2.0, 4.0, 8.0]]), weft.tensor([[[-1.0, 1.0]]]))
-    tensor([[1., 2., 4.]])""",
+tensor([[1., 2., 4.]])""",
     2: """>>> weft.nn.functional.conv2d(weft.ones(1, 3, 3), weft.ones(1, 1, 3, 3), padding="same")
-    tensor([[[4., 6., 4.],
-             [6., 9., 6.],
-             [4., 6., 4.]]])""",
+tensor([[[4., 6., 4.],
+         [6., 9., 6.],
+         [4., 6., 4.]]])""",
     3: """>>> weft.nn.functional.conv3d(weft.zeros(2, 3, 8, 8, 8), weft.zeros(4, 3, 2, 2, 2), stride=2).shape
-    weft.Size([2, 4, 4, 4, 4])""",
+weft.Size([2, 4, 4, 4, 4])""",
 }
 
 
@@ -751,6 +747,7 @@ def transposed(count: int, by_input: Any) -> Any:
     """The function ``conv_transpose<count>d``."""
     name = f"conv_transpose{count}d"
 
+    @for_axes(name, count, example=TRANSPOSED_EXAMPLES[count])
     def function(
         input: Tensor,
         weight: Tensor,
@@ -761,6 +758,35 @@ def transposed(count: int, by_input: Any) -> Any:
         groups: int = 1,
         dilation: int | Sequence[int] = 1,
     ) -> Tensor:
+        """The gradient of `conv{count}d` with respect to its input, as a layer ("deconvolution").
+
+        Parameters
+        ----------
+        input : Tensor, shape (N, in_channels, {spatial}) or (in_channels, {spatial})
+        weight : Tensor, shape (in_channels, out_channels / groups, *kernel_size)
+        bias : Tensor, shape (out_channels,), optional
+        stride, padding, dilation : int or tuple of {count}
+            Those of the convolution.
+        output_padding : int or tuple of {count}
+            Added to one side of the output, as several sizes have the same convolution.
+        groups : int
+            Channels are split into as many parts, each by itself.
+
+        Returns
+        -------
+        Tensor
+            Each spatial size is
+            ``(size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1``.
+
+        Raises
+        ------
+        RuntimeError
+            If shapes, channels or dtypes do not fit together.
+
+        Examples
+        --------
+        {example}
+        """
         batched = check_operands(name, count, input, weight, bias)
         if not batched:
             input = input.unsqueeze(0)
@@ -803,8 +829,6 @@ def transposed(count: int, by_input: Any) -> Any:
         result = in_layout_of(result, input, weight)
         return result if batched else result.squeeze(0)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = TRANSPOSED_DOC.format(count=count, spatial=SPATIAL[count], example=TRANSPOSED_EXAMPLES[count])
     return function
 
 
@@ -818,42 +842,13 @@ def check_extra(name: str, extra: Sizes, stride: Sizes, dilation: Sizes) -> None
         )
 
 
-TRANSPOSED_DOC = """The gradient of `conv{count}d` with respect to its input, as a layer ("deconvolution").
-
-    Parameters
-    ----------
-    input : Tensor, shape (N, in_channels, {spatial}) or (in_channels, {spatial})
-    weight : Tensor, shape (in_channels, out_channels / groups, *kernel_size)
-    bias : Tensor, shape (out_channels,), optional
-    stride, padding, dilation : int or tuple of {count}
-        Those of the convolution.
-    output_padding : int or tuple of {count}
-        Added to one side of the output, as several sizes have the same convolution.
-    groups : int
-        Channels are split into as many parts, each by itself.
-
-    Returns
-    -------
-    Tensor
-        Each spatial size is ``(size - 1) * stride - 2 * padding + dilation * (kernel_size - 1) + output_padding + 1``.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes, channels or dtypes do not fit together.
-
-    Examples
-    --------
-    {example}
-    """
-
 TRANSPOSED_EXAMPLES = {
     1: """>>> weft.nn.functional.conv_transpose1d(weft.tensor([[1.0, 10.0]]), weft.tensor([[[1.0, 2.0, 3.0]]]))
-    tensor([[ 1., 12., 23., 30.]])""",
+tensor([[ 1., 12., 23., 30.]])""",
     2: """>>> weft.nn.functional.conv_transpose2d(weft.zeros(1, 8, 5, 5), weft.zeros(8, 4, 2, 2), stride=2).shape
-    weft.Size([1, 4, 10, 10])""",
+weft.Size([1, 4, 10, 10])""",
     3: """>>> weft.nn.functional.conv_transpose3d(weft.zeros(1, 8, 4, 4, 4), weft.zeros(8, 4, 2, 2, 2), stride=2).shape
-    weft.Size([1, 4, 8, 8, 8])""",
+weft.Size([1, 4, 8, 8, 8])""",
 }
 
 conv_transpose1d = in_half_precision(transposed(1, conv1d_input_gradient))

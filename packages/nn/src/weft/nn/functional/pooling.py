@@ -16,12 +16,19 @@ from weft.library.checks import addressable
 from weft.library.declare import in_full_precision, op, write_out
 from weft.library.fast_paths import run_for_first, run_op
 from weft.library.layouts import in_order, memory_of
-from weft.nn.functional._common import check_floating, in_layout_of, plain_numbers, require_flags, sizes
+from weft.nn.functional._common import (
+    SPATIAL,
+    check_floating,
+    for_axes,
+    in_layout_of,
+    plain_numbers,
+    require_flags,
+    sizes,
+)
 from weft.nn.functional.resampling import resample
 from weft.ops.reductions import rows_total
 
 Sizes = tuple[int, ...]
-SPATIAL = {1: "L", 2: "H, W", 3: "D, H, W"}
 
 
 # Geometry
@@ -360,6 +367,7 @@ def max_pooling(count: int) -> tuple[Any, Any]:
         values = without_gradient(values)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 
+    @for_axes(name, count, example=MAX_EXAMPLES[count])
     def function(
         input: Tensor,
         kernel_size: int | Sequence[int],
@@ -369,6 +377,32 @@ def max_pooling(count: int) -> tuple[Any, Any]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
+        """The greatest element of each window of an input (N, C, {spatial}) or (C, {spatial}).
+
+        Parameters
+        ----------
+        input : Tensor
+        kernel_size, stride, padding, dilation : int or tuple of {count}
+            Stride is the kernel size unless given. Padding is of minus infinity, at most half a window.
+        ceil_mode : bool
+            Round the output sizes up.
+        return_indices : bool
+            Return as well where the elements are among the spatial ones.
+
+        Returns
+        -------
+        Tensor, or with indices a pair
+            Each size is ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``.
+
+        Raises
+        ------
+        RuntimeError
+            If shapes or sizes do not fit together.
+
+        Examples
+        --------
+        {example}
+        """
         found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
@@ -384,48 +418,18 @@ def max_pooling(count: int) -> tuple[Any, Any]:
         return run_for_first(op, input._key, (input, *windows), [array, *windows], int(input._requires_grad))
 
     function.quick = quick  # type: ignore[attr-defined]
-    function.__name__ = function.__qualname__ = name
     with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
-    function.__doc__ = with_indices.__doc__ = MAX_DOC.format(
-        spatial=SPATIAL[count], count=count, example=MAX_EXAMPLES[count]
-    )
+    with_indices.__doc__ = function.__doc__
     return function, with_indices
 
 
-MAX_DOC = """The greatest element of each window of an input (N, C, {spatial}) or (C, {spatial}).
-
-    Parameters
-    ----------
-    input : Tensor
-    kernel_size, stride, padding, dilation : int or tuple of {count}
-        Stride is the kernel size unless given. Padding is of minus infinity, at most half a window.
-    ceil_mode : bool
-        Round the output sizes up.
-    return_indices : bool
-        Return as well where the elements are among the spatial ones.
-
-    Returns
-    -------
-    Tensor, or with indices a pair
-        Each size is ``floor((size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride) + 1``.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes or sizes do not fit together.
-
-    Examples
-    --------
-    {example}
-    """
-
 MAX_EXAMPLES = {
     1: """>>> weft.nn.functional.max_pool1d(weft.tensor([[1.0, 5.0, 2.0, 3.0]]), 2)
-    tensor([[5., 3.]])""",
+tensor([[5., 3.]])""",
     2: """>>> weft.nn.functional.max_pool2d(weft.tensor([[[1.0, 4.0], [2.0, 3.0]]]), 2, return_indices=True)
-    (tensor([[[4.]]]), tensor([[[1]]]))""",
+(tensor([[[4.]]]), tensor([[[1]]]))""",
     3: """>>> weft.nn.functional.max_pool3d(weft.zeros(2, 3, 8, 9, 9), (2, 3, 3)).shape
-    weft.Size([2, 3, 4, 3, 3])""",
+weft.Size([2, 3, 4, 3, 3])""",
 }
 
 max_pool1d, max_pool1d_with_indices = max_pooling(1)
@@ -543,6 +547,7 @@ def average_pooling(count: int) -> Any:
     """The function ``avg_pool<count>d``."""
     name = f"avg_pool{count}d"
 
+    @for_axes(name, count, example=AVERAGE_EXAMPLES[count])
     def function(
         input: Tensor,
         kernel_size: int | Sequence[int],
@@ -554,6 +559,34 @@ def average_pooling(count: int) -> Any:
         *,
         out: Tensor | None = None,
     ) -> Tensor:
+        """The mean of each window of an input (N, C, {spatial}) or (C, {spatial}).
+
+        Parameters
+        ----------
+        input : Tensor
+        kernel_size, stride, padding : int or tuple of {count}
+            Stride is the kernel size unless given. Padding is of zeros, at most half a window.
+        ceil_mode : bool
+            Round the output sizes up.
+        count_include_pad : bool
+            Whether padding counts in the mean.
+        divisor_override : int, optional
+            Divide each sum by this instead.
+
+        Returns
+        -------
+        Tensor
+            Each size is ``floor((size + 2 * padding - kernel_size) / stride) + 1``.
+
+        Raises
+        ------
+        RuntimeError
+            If shapes or sizes do not fit together.
+
+        Examples
+        --------
+        {example}
+        """
         kernel = sizes(name, "kernel_size", kernel_size, count)
         stride = kernel if stride is None or stride in ([], ()) else sizes(name, "stride", stride, count)
         padding = sizes(name, "padding", padding, count)
@@ -578,8 +611,6 @@ def average_pooling(count: int) -> Any:
         return None if windows is None else average(args[0], array, windows)
 
     function.quick = quick  # type: ignore[attr-defined]
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = AVERAGE_DOC.format(spatial=SPATIAL[count], count=count, example=AVERAGE_EXAMPLES[count])
     return function
 
 
@@ -591,42 +622,13 @@ def average(input: Tensor, array: Any, windows: tuple[Sizes, ...]) -> Tensor:
     return result
 
 
-AVERAGE_DOC = """The mean of each window of an input (N, C, {spatial}) or (C, {spatial}).
-
-    Parameters
-    ----------
-    input : Tensor
-    kernel_size, stride, padding : int or tuple of {count}
-        Stride is the kernel size unless given. Padding is of zeros, at most half a window.
-    ceil_mode : bool
-        Round the output sizes up.
-    count_include_pad : bool
-        Whether padding counts in the mean.
-    divisor_override : int, optional
-        Divide each sum by this instead.
-
-    Returns
-    -------
-    Tensor
-        Each size is ``floor((size + 2 * padding - kernel_size) / stride) + 1``.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes or sizes do not fit together.
-
-    Examples
-    --------
-    {example}
-    """
-
 AVERAGE_EXAMPLES = {
     1: """>>> weft.nn.functional.avg_pool1d(weft.tensor([[1.0, 3.0, 5.0, 7.0]]), 2)
-    tensor([[2., 6.]])""",
+tensor([[2., 6.]])""",
     2: """>>> weft.nn.functional.avg_pool2d(weft.ones(1, 2, 2), 2, divisor_override=1)  # the sum
-    tensor([[[4.]]])""",
+tensor([[[4.]]])""",
     3: """>>> weft.nn.functional.avg_pool3d(weft.zeros(2, 3, 8, 9, 9), (2, 3, 3)).shape
-    weft.Size([2, 3, 4, 3, 3])""",
+weft.Size([2, 3, 4, 3, 3])""",
 }
 
 avg_pool1d = average_pooling(1)
@@ -692,7 +694,22 @@ def adaptive_average(count: int) -> Any:
     """The function ``adaptive_avg_pool<count>d``."""
     name = f"adaptive_avg_pool{count}d"
 
+    @for_axes(name, count, ones=", 1" * count, sixes=", 6" * count)
     def function(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
+        """The means of windows that cover an input (N, C, {spatial}) evenly.
+
+        Parameters
+        ----------
+        input : Tensor
+        output_size : int, None, or tuple of {count}
+            How many windows along each dimension; None as many as there are elements.
+
+        Examples
+        --------
+        >>> images = weft.arange(4.0).reshape(1, 4{ones}).expand(1, 4{sixes})
+        >>> weft.nn.functional.{name}(images, 1).flatten()
+        tensor([0., 1., 2., 3.])
+        """
         input, batched = prepared(name, count, input, ValueError if count > 1 else RuntimeError, False)
         check_floating(name, input)
         result = in_layout_of(average_adaptively(input, adaptive_sizes(name, count, input, output_size)), input)
@@ -709,21 +726,6 @@ def adaptive_average(count: int) -> Any:
         return average(args[0], array, (kernel, kernel, (0,) * count, (1,) * count, out))
 
     function.quick = quick  # type: ignore[attr-defined]
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""The means of windows that cover an input (N, C, {SPATIAL[count]}) evenly.
-
-    Parameters
-    ----------
-    input : Tensor
-    output_size : int, None, or tuple of {count}
-        How many windows along each dimension; None as many as there are elements.
-
-    Examples
-    --------
-    >>> images = weft.arange(4.0).reshape(1, 4{", 1" * count}).expand(1, 4{", 6" * count})
-    >>> weft.nn.functional.{name}(images, 1).flatten()
-    tensor([0., 1., 2., 3.])
-    """
     return function
 
 
@@ -773,32 +775,31 @@ def adaptive_maximum(count: int) -> tuple[Any, Any]:
         values = without_gradient(values)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 
+    @for_axes(name, count, elements=f"{4**count}.0", shape=", 4" * count, last=f"{4**count - 1}.")
     def function(
         input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
+        """The greatest elements of windows that cover an input (N, C, {spatial}) evenly.
+
+        Parameters
+        ----------
+        input : Tensor
+        output_size : int, None, or tuple of {count}
+            How many windows along each dimension; None as many as there are elements.
+        return_indices : bool
+            Return as well where the elements are among the spatial ones.
+
+        Examples
+        --------
+        >>> images = weft.arange({elements}).reshape(1, 1{shape})
+        >>> weft.nn.functional.{name}(images, 1).flatten()
+        tensor([{last}])
+        """
         found = with_indices(input, output_size)
         return found if return_indices else found[0]
 
-    function.__name__ = function.__qualname__ = name
     with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
-    function.__doc__ = (
-        with_indices.__doc__
-    ) = f"""The greatest elements of windows that cover an input (N, C, {SPATIAL[count]}) evenly.
-
-    Parameters
-    ----------
-    input : Tensor
-    output_size : int, None, or tuple of {count}
-        How many windows along each dimension; None as many as there are elements.
-    return_indices : bool
-        Return as well where the elements are among the spatial ones.
-
-    Examples
-    --------
-    >>> images = weft.arange({4**count}.0).reshape(1, 1{", 4" * count})
-    >>> weft.nn.functional.{name}(images, 1).flatten()
-    tensor([{4**count - 1}.])
-    """
+    with_indices.__doc__ = function.__doc__
     return function, with_indices
 
 
@@ -814,6 +815,7 @@ def unpooling(count: int) -> Any:
     """The function ``max_unpool<count>d``."""
     name = f"max_unpool{count}d"
 
+    @for_axes(name, count, shape=", 5" * count)
     def function(
         input: Tensor,
         indices: Tensor,
@@ -822,6 +824,31 @@ def unpooling(count: int) -> Any:
         padding: int | Sequence[int] = 0,
         output_size: Sequence[int] | None = None,
     ) -> Tensor:
+        """Put the values of `max_pool{count}d` back to where they came from; the rest is 0.
+
+        Parameters
+        ----------
+        input : Tensor, shape (N, C, {spatial}) or (C, {spatial})
+        indices : Tensor of int64
+            What `max_pool{count}d` returned with ``return_indices``.
+        kernel_size, stride, padding : int or tuple of {count}
+            Those of the pooling.
+        output_size : tuple of int, optional
+            The size of the pooling's input, as several have the same output size.
+
+        Raises
+        ------
+        RuntimeError, ValueError
+            If shapes or sizes do not fit, or an index is out of range.
+
+        Examples
+        --------
+        >>> images = weft.rand(1, 3{shape})
+        >>> pooled, indices = weft.nn.functional.max_pool{count}d(images, 2, return_indices=True)
+        >>> output = weft.nn.functional.{name}(pooled, indices, 2, output_size=images.shape[2:])
+        >>> output.shape == images.shape, weft.equal(output[output > 0], images[output > 0])
+        (True, True)
+        """
         kernel = sizes(name, "kernel_size", kernel_size, count)
         stride = kernel if stride is None else sizes(name, "stride", stride, count)
         padding = sizes(name, "padding", padding, count)
@@ -849,32 +876,6 @@ def unpooling(count: int) -> Any:
         flat = input.new_zeros(*lead, total).scatter(-1, indices.reshape(*lead, places), input.reshape(*lead, places))
         return in_layout_of(flat.reshape([*lead, *spatial]), input)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""Put the values of `max_pool{count}d` back to where they came from; the rest is 0.
-
-    Parameters
-    ----------
-    input : Tensor, shape (N, C, {SPATIAL[count]}) or (C, {SPATIAL[count]})
-    indices : Tensor of int64
-        What `max_pool{count}d` returned with ``return_indices``.
-    kernel_size, stride, padding : int or tuple of {count}
-        Those of the pooling.
-    output_size : tuple of int, optional
-        The size of the pooling's input, as several have the same output size.
-
-    Raises
-    ------
-    RuntimeError, ValueError
-        If shapes or sizes do not fit, or an index is out of range.
-
-    Examples
-    --------
-    >>> images = weft.rand(1, 3{", 5" * count})
-    >>> pooled, indices = weft.nn.functional.max_pool{count}d(images, 2, return_indices=True)
-    >>> output = weft.nn.functional.{name}(pooled, indices, 2, output_size=images.shape[2:])
-    >>> output.shape == images.shape, weft.equal(output[output > 0], images[output > 0])
-    (True, True)
-    """
     return function
 
 
@@ -931,6 +932,7 @@ def norm_pooling(count: int, average: Any, greatest: Any) -> Any:
     """The function ``lp_pool<count>d``."""
     name = f"lp_pool{count}d"
 
+    @for_axes(name, count, shape=", 2" * count, elements=str(2.0**count))
     def function(
         input: Tensor,
         norm_type: float | Tensor,
@@ -938,6 +940,21 @@ def norm_pooling(count: int, average: Any, greatest: Any) -> Any:
         stride: int | Sequence[int] | None = None,
         ceil_mode: bool = False,
     ) -> Tensor:
+        """The p-norm of each window of an input (N, C, {spatial}): ``sum(x ** p) ** (1 / p)``.
+
+        Parameters
+        ----------
+        input : Tensor
+        norm_type : float
+            p; for inf the greatest absolute value, for -inf the least.
+        kernel_size, stride, ceil_mode
+            See `avg_pool{count}d`.
+
+        Examples
+        --------
+        >>> weft.nn.functional.{name}(weft.ones(1, 1{shape}), 1, 2).item()  # p = 1: the sum
+        {elements}
+        """
         size = math.prod(sizes(name, "kernel_size", kernel_size, count))
         if not isinstance(norm_type, Tensor) and abs(norm_type) == math.inf:  # the greatest or the least, in size
             sign = 1 if norm_type > 0 else -1
@@ -945,22 +962,6 @@ def norm_pooling(count: int, average: Any, greatest: Any) -> Any:
         mean = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
         return (mean.sign() * mean.abs().relu() * size).pow(1.0 / norm_type)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""The p-norm of each window of an input (N, C, {SPATIAL[count]}): ``sum(x ** p) ** (1 / p)``.
-
-    Parameters
-    ----------
-    input : Tensor
-    norm_type : float
-        p; for inf the greatest absolute value, for -inf the least.
-    kernel_size, stride, ceil_mode
-        See `avg_pool{count}d`.
-
-    Examples
-    --------
-    >>> weft.nn.functional.{name}(weft.ones(1, 1{", 2" * count}), 1, 2).item()  # p = 1: the sum
-    {2.0**count}
-    """
     return function
 
 
@@ -1051,6 +1052,7 @@ def fractional(count: int) -> tuple[Any, Any]:
             values, indices = fractional_max_pool_with_indices.op(input, samples, kernel, out)
         return (values, indices) if batched else (values.squeeze(0), indices.squeeze(0))
 
+    @for_axes(name, count, shape=", 8" * count, pooled=", 5" * count)
     def function(
         input: Tensor,
         kernel_size: int | Sequence[int],
@@ -1059,39 +1061,37 @@ def fractional(count: int) -> tuple[Any, Any]:
         return_indices: bool = False,
         _random_samples: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
+        """The greatest elements of windows at random places of an input (N, C, {spatial}).
+
+        Parameters
+        ----------
+        input : Tensor
+        kernel_size : int or tuple of {count}
+        output_size : int or tuple of {count}, optional
+        output_ratio : float or tuple of {count}, optional
+            In (0, 1); one of the two must be given.
+        return_indices : bool
+            Return as well where the elements are among the spatial ones.
+
+        Raises
+        ------
+        ValueError, RuntimeError
+            If none of the two is given, or sizes do not fit together.
+
+        References
+        ----------
+        arXiv:1412.6071.
+
+        Examples
+        --------
+        >>> weft.nn.functional.{name}(weft.rand(1, 1{shape}), 2, output_size=5).shape
+        weft.Size([1, 1{pooled}])
+        """
         found = with_indices(input, kernel_size, output_size, output_ratio, _random_samples=_random_samples)
         return found if return_indices else found[0]
 
-    function.__name__ = function.__qualname__ = name
     with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
-    function.__doc__ = (
-        with_indices.__doc__
-    ) = f"""The greatest elements of windows at random places of an input (N, C, {SPATIAL[count]}).
-
-    Parameters
-    ----------
-    input : Tensor
-    kernel_size : int or tuple of {count}
-    output_size : int or tuple of {count}, optional
-    output_ratio : float or tuple of {count}, optional
-        In (0, 1); one of the two must be given.
-    return_indices : bool
-        Return as well where the elements are among the spatial ones.
-
-    Raises
-    ------
-    ValueError, RuntimeError
-        If none of the two is given, or sizes do not fit together.
-
-    References
-    ----------
-    arXiv:1412.6071.
-
-    Examples
-    --------
-    >>> weft.nn.functional.{name}(weft.rand(1, 1{", 8" * count}), 2, output_size=5).shape
-    weft.Size([1, 1{", 5" * count}])
-    """
+    with_indices.__doc__ = function.__doc__
     return function, with_indices
 
 

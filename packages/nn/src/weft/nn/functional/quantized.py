@@ -11,47 +11,18 @@ from typing import Any
 
 from weft import Tensor, float32, int8, int32, uint8
 from weft.library.declare import op
-from weft.nn.functional.convolution import SPATIAL, convolve, is_batched, with_geometry
+from weft.nn.functional._common import for_axes
+from weft.nn.functional.convolution import convolve, is_batched, with_geometry
 
 __all__ = ["_int_conv1d", "_int_conv2d", "_int_conv3d"]
-
-DOC = """Convolve integers of 8 bits, (N, C, {spatial}), with kernels, exactly: the sums are those of int32.
-
-    Parameters
-    ----------
-    input : Tensor, shape (N, in_channels, {spatial}) or (in_channels, {spatial}), of int8 or uint8
-    weight : Tensor, shape (out_channels, in_channels / groups, *kernel_size), of int8
-    bias : Tensor, shape (out_channels,), optional
-        Of int32; of float32 if there is a ``scale``.
-    stride, padding, dilation, groups
-        Those of `conv{count}d`.
-    scale : Tensor, shape () or (out_channels,), of float32, optional
-        The result is ``sums * scale + bias`` in float32: with the scale of the input times those of the weight's
-        channels it is what the quantized tensors stand for.
-
-    Returns
-    -------
-    Tensor, of int32; with a ``scale`` of float32.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes, channels or dtypes do not fit together.
-
-    Examples
-    --------
-    >>> input, weight = (weft.full(shape, 100, dtype=weft.int8) for shape in {shapes})
-    >>> weft._int_conv{count}d(input, weight).flatten()
-    tensor([20000, 20000], dtype=weft.int32)
-    >>> weft._int_conv{count}d(input, weight, scale=weft.tensor(0.5)).flatten()
-    tensor([10000., 10000.])
-    """
 
 
 def integer_convolution(count: int) -> Any:
     """The op ``_int_conv<count>d``."""
     name = f"_int_conv{count}d"
+    shapes = f"((1, 1, {'1, ' * (count - 1)}3), (1, 1, {'1, ' * (count - 1)}2))"
 
+    @for_axes(name, count, shapes=shapes)
     def function(
         input: Tensor,
         weight: Tensor,
@@ -63,6 +34,37 @@ def integer_convolution(count: int) -> Any:
         *,
         scale: Tensor | None = None,
     ) -> Tensor:
+        """Convolve integers of 8 bits, (N, C, {spatial}), with kernels, exactly: the sums are those of int32.
+
+        Parameters
+        ----------
+        input : Tensor, shape (N, in_channels, {spatial}) or (in_channels, {spatial}), of int8 or uint8
+        weight : Tensor, shape (out_channels, in_channels / groups, *kernel_size), of int8
+        bias : Tensor, shape (out_channels,), optional
+            Of int32; of float32 if there is a ``scale``.
+        stride, padding, dilation, groups
+            Those of `conv{count}d`.
+        scale : Tensor, shape () or (out_channels,), of float32, optional
+            The result is ``sums * scale + bias`` in float32: with the scale of the input times those of the weight's
+            channels it is what the quantized tensors stand for.
+
+        Returns
+        -------
+        Tensor, of int32; with a ``scale`` of float32.
+
+        Raises
+        ------
+        RuntimeError
+            If shapes, channels or dtypes do not fit together.
+
+        Examples
+        --------
+        >>> input, weight = (weft.full(shape, 100, dtype=weft.int8) for shape in {shapes})
+        >>> weft._int_conv{count}d(input, weight).flatten()
+        tensor([20000, 20000], dtype=weft.int32)
+        >>> weft._int_conv{count}d(input, weight, scale=weft.tensor(0.5)).flatten()
+        tensor([10000., 10000.])
+        """
         check_dtypes(name, input, weight, bias, scale)
         batched = is_batched(name, count, input, weight)
         if not batched:
@@ -73,9 +75,6 @@ def integer_convolution(count: int) -> Any:
         result = declared.op(input, weight, bias, scale, *geometry)
         return result if batched else result.squeeze(0)
 
-    shapes = f"((1, 1, {'1, ' * (count - 1)}3), (1, 1, {'1, ' * (count - 1)}2))"
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = DOC.format(count=count, spatial=SPATIAL[count], shapes=shapes)
     declared = op(
         tensors="input weight bias scale", dtypes="int", gradient=None, namespace="nn", name=name.removeprefix("_")
     )(function)
