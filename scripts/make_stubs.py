@@ -37,6 +37,7 @@ from weft._engine.tensor import TensorBase, state
 from weft._interception.torch_function import _asking
 from weft._lazy import LAZY, lazy
 from weft._tensor import base
+from weft.library.multi_tensor import MultiTensorStep
 from weft.ops import _foreach
 from weft.ops._declare import public_functions
 
@@ -463,7 +464,7 @@ def kernel_names() -> Iterator[str]:
                 with contextlib.suppress(ImportError):
                     importlib.import_module(info.name)
     steps = [each.name for name, module in sys.modules.items() if name.startswith("weft.optim")
-             for each in vars(module).values() if str(getattr(each, "name", "")).startswith("optim::")]  # fmt: skip
+             for each in vars(module).values() if isinstance(each, MultiTensorStep)]  # fmt: skip
     lists = [f"foreach::{name.removeprefix('_foreach_')}" for name in dir(_foreach) if name.startswith("_foreach_")]
     names = {op.name for op in state.ops} | set(steps) | set(lists) | OTHER_KERNELS
     yield f'"""For which names a backend may have kernels.\n\n{NOTE}\n"""\n'

@@ -26,6 +26,7 @@ from weft._interception.interceptors import Operation, is_watched
 from weft._interception.profiling import watched
 from weft._plugins.access import plugins
 from weft._tensor.base import Tensor
+from weft.ops._declare import parameters_of
 from weft.ops._inplace import bump
 
 __all__ = ["MultiTensorStep", "multi_tensor"]
@@ -74,7 +75,7 @@ class MultiTensorStep:
         functools.update_wrapper(self, formula)
         self.formula = formula
         self.name = f"optim::{formula.__name__}"
-        self._operation = Operation(self.name, self, formula)
+        self._operation = Operation(self.name, self._run_by_name, formula)
 
     def __call__(self, *columns: Row, **options: Any) -> None:
         """Step all parameters.
@@ -103,6 +104,16 @@ class MultiTensorStep:
                     self.formula(*row, **options)
             else:
                 self._run_on_arrays(key, list(zip(*rows)), options)
+
+    def _run_by_name(self, *columns: Row, **options: Any) -> None:
+        """Step as the op that interceptors see: numbers, as the counts of steps, may stand in tensors."""
+        if not is_watched():
+            kinds = [self.formula.__annotations__.get(name) for name in parameters_of(self.formula)]
+            columns = tuple(
+                [x.item() if kind == "float" and isinstance(x, Tensor) else x for x in column]  # type: ignore[attr-defined]
+                for kind, column in zip(kinds, columns)
+            )
+        self(*columns, **options)
 
     @staticmethod
     def _by_kind(rows: list[Row]) -> dict[DispatchKey | None, list[Row]]:

@@ -119,7 +119,7 @@ class Adagrad(GroupOptimizer):
     def _step_rows(self, group: Group, param: Tensor, grad: Any, state: State) -> None:
         if group["weight_decay"] != 0:
             raise RuntimeError("Adagrad.step: weight_decay option is not compatible with sparse gradients")
-        (t,) = advance([state])
+        (t,) = map(scalar, advance([state]))
         index, values = sparse_parts(grad)
         total = state["sum"][index].add_(values * values)
         state["sum"].index_put_(index, total)

@@ -107,7 +107,7 @@ class ASGD(GroupOptimizer):
             weight_decay=scalar(group["weight_decay"], group["differentiable"]),
         )
         lr = scalar(group["lr"], group["differentiable"])
-        for state, t in zip(states, advance(states)):
+        for state, t in zip(states, map(scalar, advance(states))):
             state["eta"].fill_(lr / (1 + group["lambd"] * lr * t) ** group["alpha"])
             state["mu"].fill_(1 / max(1, t - group["t0"]))
 

@@ -106,7 +106,7 @@ class NAdam(GroupOptimizer):
 
     def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         beta1, beta2 = group["betas"]
-        counts = advance(states)
+        counts = [scalar(each) for each in advance(states)]
         mus = [self._mu(group, t) for t in counts]
         products = [state["mu_product"].mul_(mu) for state, mu in zip(states, mus)]
         nadam_step(

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 import weft
 from weft import Tensor
 from weft.library.declare import bump_version
+from weft.library.interceptors import Operation, is_watched
 from weft.library.state import profiling
 from weft.utils.hooks import RemovableHandle
 
@@ -695,16 +696,27 @@ def check_modes(name: str, *, foreach: bool | None, fused: bool | None, differen
         raise RuntimeError(f"{name}: `fused` and `foreach` cannot be `True` together; leave one of them out")
 
 
-def advance(states: Sequence[State]) -> list[float]:
-    """Count one more step in each state; the counts, from 1."""
+def advance(states: Sequence[State]) -> list[Any]:
+    """Count one more step in each state; the counts, from 1, where interceptors watch as the tensors that hold them."""
+    steps = [state["step"] for state in states]
+    if is_watched() and not weft.is_grad_enabled():
+        counting.run((steps,), {})
+        return steps
+    return count_steps(steps)
+
+
+def count_steps(steps: Sequence[Tensor]) -> list[float]:
+    """Add 1 to each tensor; the sums."""
     counts = []
-    for state in states:
-        step = state["step"]
+    for step in steps:
         count = step._array
         count += 1  # without an op: this is a count, which nothing differentiates, of each parameter at each step
         bump_version(step, "step")
         counts.append(count.item())
     return counts
+
+
+counting = Operation("optim::count_steps", count_steps)
 
 
 def sparse_parts(grad: Any) -> tuple[tuple[Tensor, ...], Tensor]:
