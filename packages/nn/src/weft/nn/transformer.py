@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from inspect import unwrap
-from typing import Any
+from typing import Any, ClassVar
 
 import weft
 from weft import Tensor
 from weft.nn import functional as F
 from weft.nn import init
-from weft.nn._docstrings import documented
+from weft.nn._docstrings import documented, sections_of
 from weft.nn._types import DeviceLike, DType
 from weft.nn.activation import GELU, ReLU
 from weft.nn.containers import ModuleList
@@ -32,30 +32,87 @@ __all__ = [
 
 Activation = Callable[[Tensor], Tensor]
 
-LAYER = """\
-d_model : int
-    The size of each position's vector.
-nhead : int
-    The number of attention heads.
-dim_feedforward : int
-    The size of the network's hidden layer.
-dropout : float
-activation : "relu", "gelu" or callable
-    Of the hidden layer.
-layer_norm_eps : float
-    The ``eps`` of the layer norms.
-batch_first : bool
-    Whether inputs and outputs are (N, S, E) rather than (S, N, E).
-norm_first : bool
-    Whether the norms come before attention and network rather than after the residual connections.
-bias : bool
-    Whether linear maps and norms have biases.
-device, dtype : optional
-    Of the parameters."""
+
+class _TransformerLayer(Module):
+    """Attentions and a two-layer network, each with a residual connection and a layer norm.
+
+    Parameters
+    ----------
+    d_model : int
+        The size of each position's vector.
+    nhead : int
+        The number of attention heads.
+    dim_feedforward : int
+        The size of the network's hidden layer.
+    dropout : float
+    activation : "relu", "gelu" or callable
+        Of the hidden layer.
+    layer_norm_eps : float
+        The ``eps`` of the layer norms.
+    batch_first : bool
+        Whether inputs and outputs are (N, S, E) rather than (S, N, E).
+    norm_first : bool
+        Whether the norms come before attention and network rather than after the residual connections.
+    bias : bool
+        Whether linear maps and norms have biases.
+    device, dtype : optional
+        Of the parameters.
+    """
+
+    _attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
+    activation: Activation
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: DeviceLike = None,
+        dtype: DType = None,
+    ) -> None:
+        super().__init__()
+        factory: dict[str, Any] = {"device": device, "dtype": dtype}
+        for name in self._attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory))
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **factory)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **factory)
+        self.norm_first = norm_first
+        blocks = range(1, len(self._attentions) + 2)
+        for number in blocks:
+            setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **factory))
+        for number in blocks:
+            setattr(self, f"dropout{number}", Dropout(dropout))
+        self.activation = _activation_named(activation)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("activation", F.relu)
+
+    def _sa_block(self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Tensor:
+        x = self.self_attn(
+            x,
+            x,
+            x,
+            attn_mask=attn_mask,
+            key_padding_mask=key_padding_mask,
+            need_weights=False,
+            is_causal=is_causal,
+        )[0]
+        return self.dropout1(x)
+
+
+LAYER: str = sections_of(_TransformerLayer).removeprefix("Parameters\n----------\n")
 
 
 @documented(parameters=LAYER)
-class TransformerEncoderLayer(Module):
+class TransformerEncoderLayer(_TransformerLayer):
     """Self-attention and a two-layer network, each with a residual connection and a layer norm.
 
     Parameters
@@ -86,39 +143,6 @@ class TransformerEncoderLayer(Module):
     weft.Size([2, 5, 16])
     """
 
-    activation: Activation
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: DeviceLike = None,
-        dtype: DType = None,
-    ) -> None:
-        super().__init__()
-        factory: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **factory)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **factory)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **factory)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **factory)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.activation = _activation_named(activation)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.__dict__.setdefault("activation", F.relu)
-
     def forward(
         self,
         src: Tensor,
@@ -135,24 +159,12 @@ class TransformerEncoderLayer(Module):
         x = self.norm1(x + self._sa_block(x, mask, padding, is_causal))
         return self.norm2(x + self._ff_block(x))
 
-    def _sa_block(self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Tensor:
-        x = self.self_attn(
-            x,
-            x,
-            x,
-            attn_mask=attn_mask,
-            key_padding_mask=key_padding_mask,
-            need_weights=False,
-            is_causal=is_causal,
-        )[0]
-        return self.dropout1(x)
-
     def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 @documented(parameters=LAYER)
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_TransformerLayer):
     """Self-attention, attention to an encoder's output, and a two-layer network.
 
     Each has a residual connection and a layer norm.
@@ -182,41 +194,7 @@ class TransformerDecoderLayer(Module):
     weft.Size([2, 5, 16])
     """
 
-    activation: Activation
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: DeviceLike = None,
-        dtype: DType = None,
-    ) -> None:
-        super().__init__()
-        factory: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **factory)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **factory)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **factory)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **factory)
-        self.norm3 = LayerNorm(d_model, layer_norm_eps, bias=bias, **factory)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation = _activation_named(activation)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.__dict__.setdefault("activation", F.relu)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -240,18 +218,6 @@ class TransformerDecoderLayer(Module):
         x = self.norm1(x + self._sa_block(x, *own))
         x = self.norm2(x + self._mha_block(x, memory, *other))
         return self.norm3(x + self._ff_block(x))
-
-    def _sa_block(self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Tensor:
-        x = self.self_attn(
-            x,
-            x,
-            x,
-            attn_mask=attn_mask,
-            key_padding_mask=key_padding_mask,
-            is_causal=is_causal,
-            need_weights=False,
-        )[0]
-        return self.dropout1(x)
 
     def _mha_block(
         self, x: Tensor, mem: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
