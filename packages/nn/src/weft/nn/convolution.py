@@ -56,7 +56,6 @@ class _ConvNd(Module):
         dtype: DType = None,
     ) -> None:
         super().__init__()
-        self._check(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, padding_mode)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = kernel_size
@@ -67,6 +66,7 @@ class _ConvNd(Module):
         self.output_padding = output_padding
         self.groups = groups
         self.padding_mode = padding_mode
+        self._check()
         self._reversed_padding_repeated_twice = _pad_amounts(padding, kernel_size, dilation)
 
         channels = (in_channels, out_channels) if transposed else (out_channels, in_channels)
@@ -78,39 +78,30 @@ class _ConvNd(Module):
             self.register_parameter("bias", None)
         self.reset_parameters()
 
-    def _check(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: tuple[int, ...],
-        stride: tuple[int, ...],
-        padding: tuple[int, ...] | str,
-        dilation: tuple[int, ...],
-        groups: int,
-        padding_mode: str,
-    ) -> None:
-        name = self._get_name()
+    def _check(self) -> None:
+        name, groups = self._get_name(), self.groups
         if groups <= 0:
             raise ValueError(f"{name}: groups must be a positive integer, got {groups}")
-        if in_channels % groups != 0:
-            raise ValueError(f"{name}: in_channels ({in_channels}) must be divisible by groups ({groups})")
-        if out_channels % groups != 0:
-            raise ValueError(f"{name}: out_channels ({out_channels}) must be divisible by groups ({groups})")
-        if isinstance(padding, str):
-            if padding not in _PADDING_NAMES:
-                raise ValueError(f"{name}: Invalid padding string {padding!r}, should be one of {_PADDING_NAMES}")
-            if padding == "same" and any(step != 1 for step in stride):
+        for option in ("in_channels", "out_channels"):
+            channels = getattr(self, option)
+            if channels % groups != 0:
+                raise ValueError(f"{name}: {option} ({channels}) must be divisible by groups ({groups})")
+        if isinstance(self.padding, str):
+            if self.padding not in _PADDING_NAMES:
+                raise ValueError(f"{name}: Invalid padding string {self.padding!r}, should be one of {_PADDING_NAMES}")
+            if self.padding == "same" and any(step != 1 for step in self.stride):
                 raise ValueError(
-                    f"{name}: padding='same' is not supported for strided convolutions, got stride {stride}"
+                    f"{name}: padding='same' is not supported for strided convolutions, got stride {self.stride}"
                 )
-        for option, given in (("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)):
+        for option in ("kernel_size", "stride", "dilation"):
+            given = getattr(self, option)
             if len(given) != self._spatial_axes:
                 raise RuntimeError(
                     f"{name}: expected {option} to be a single integer value or a list of {self._spatial_axes} values "
                     f"to match the convolution dimensions, but got {option}={list(given)}"
                 )
-        if padding_mode not in _PADDING_MODES:
-            raise ValueError(f"{name}: padding_mode must be one of {_PADDING_MODES}, but got {padding_mode!r}")
+        if self.padding_mode not in _PADDING_MODES:
+            raise ValueError(f"{name}: padding_mode must be one of {_PADDING_MODES}, but got {self.padding_mode!r}")
 
     def reset_parameters(self) -> None:
         """Draw new initial values, uniformly from ±1/sqrt(fan_in)."""
@@ -265,17 +256,7 @@ class Conv1d(_PlainConv):
         dtype: DType = None,
     ) -> None:
         super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
         )
 
     def forward(self, input: Tensor) -> Tensor:
@@ -318,17 +299,7 @@ class Conv2d(_PlainConv):
         dtype: DType = None,
     ) -> None:
         super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
         )
 
     def forward(self, input: Tensor) -> Tensor:
@@ -366,17 +337,7 @@ class Conv3d(_PlainConv):
         dtype: DType = None,
     ) -> None:
         super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
         )
 
     def forward(self, input: Tensor) -> Tensor:
