@@ -8,6 +8,7 @@ import weft
 from weft import Size, Tensor, nan
 from weft.distributions import constraints
 from weft.distributions._probs_or_logits import ProbsOrLogits
+from weft.distributions.distribution import Distribution
 
 __all__ = ["Categorical"]
 
@@ -86,3 +87,24 @@ class Categorical(ProbsOrLogits):
         values = weft.arange(self._num_events, dtype=weft.long, device=self._param.device)
         values = values.view((-1, *[1] * len(self._batch_shape)))
         return values.expand((-1, *self._batch_shape)) if expand else values
+
+
+class OfCategorical(Distribution):
+    """A distribution made of a categorical one, ``_categorical``, whose parameters it has."""
+
+    _categorical: Categorical
+
+    @property
+    def probs(self) -> Tensor:
+        """Probabilities of the classes."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """Their logarithms."""
+        return self._categorical.logits
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._categorical.param_shape

@@ -8,14 +8,13 @@ import weft
 from weft import Size, Tensor
 from weft.distributions import constraints
 from weft.distributions.binomial import Binomial
-from weft.distributions.categorical import Categorical
-from weft.distributions.distribution import Distribution
+from weft.distributions.categorical import Categorical, OfCategorical
 from weft.distributions.utils import broadcast_all
 
 __all__ = ["Multinomial"]
 
 
-class Multinomial(Distribution):
+class Multinomial(OfCategorical):
     """How often each of K classes came in ``total_count`` draws.
 
     Parameters
@@ -56,21 +55,6 @@ class Multinomial(Distribution):
     def support(self) -> Any:
         """Counts whose sum is the number of draws."""
         return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities of the classes."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:

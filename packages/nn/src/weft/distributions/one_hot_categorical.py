@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 import weft
 from weft import Size, Tensor
 from weft.distributions import constraints
-from weft.distributions.categorical import Categorical
-from weft.distributions.distribution import Distribution
+from weft.distributions.categorical import Categorical, OfCategorical
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
-class OneHotCategorical(Distribution):
+class OneHotCategorical(OfCategorical):
     """Vectors of K elements, one of which is 1 and all others 0.
 
     Parameters
@@ -38,21 +37,6 @@ class OneHotCategorical(Distribution):
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         return self._expanded(OneHotCategorical, ("_categorical",), batch_shape, _instance)
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities of the classes."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
 
     @property
     def mean(self) -> Tensor:

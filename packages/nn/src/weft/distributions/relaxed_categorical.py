@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import weft
-from weft import Size, Tensor
+from weft import Tensor
 from weft.distributions import constraints
-from weft.distributions.categorical import Categorical
-from weft.distributions.distribution import Distribution
+from weft.distributions.categorical import Categorical, OfCategorical
 from weft.distributions.transformed_distribution import TransformedDistribution
 from weft.distributions.transforms import ExpTransform
 from weft.distributions.utils import broadcast_all, clamp_probs
@@ -16,7 +15,7 @@ from weft.distributions.utils import broadcast_all, clamp_probs
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(OfCategorical):
     """The logarithms of relaxed one-hot vectors.
 
     Parameters
@@ -53,21 +52,6 @@ class ExpRelaxedCategorical(Distribution):
         new = self._expanded(ExpRelaxedCategorical, ("_categorical",), batch_shape, _instance)
         new.temperature = self.temperature
         return new
-
-    @property
-    def probs(self) -> Tensor:
-        """Probabilities of the classes."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)

@@ -14,30 +14,22 @@ from weft import Tensor
 from weft.nn._module.state_dict import consume_prefix_in_state_dict_if_present
 from weft.nn._types import expanded
 
-_HOMES = {
+# PyTorch's files of layers, and ours with their names; those of one name first.
+_HOMES: dict[str, tuple[str, ...]] = {
+    path: (path,)
+    for path in """
+adaptive distance dropout flatten fold lazy loss normalization padding pixelshuffle pooling rnn sparse transformer
+upsampling
+""".split()
+} | {
     "activation": ("activation", "multihead_attention"),
-    "adaptive": ("adaptive",),
     "batchnorm": ("normalization", "lazy"),
     "channelshuffle": ("pixelshuffle",),
     "container": ("containers",),
     "conv": ("convolution", "lazy"),
-    "distance": ("distance",),
-    "dropout": ("dropout",),
-    "flatten": ("flatten",),
-    "fold": ("fold",),
     "instancenorm": ("normalization", "lazy"),
-    "lazy": ("lazy",),
     "linear": ("linear", "lazy"),
-    "loss": ("loss",),
     "module": ("module", "_module.state_dict", "_module.hooks"),
-    "normalization": ("normalization",),
-    "padding": ("padding",),
-    "pixelshuffle": ("pixelshuffle",),
-    "pooling": ("pooling",),
-    "rnn": ("rnn",),
-    "sparse": ("sparse",),
-    "transformer": ("transformer",),
-    "upsampling": ("upsampling",),
 }
 
 
