@@ -35,7 +35,7 @@ from weft._dtypes.dtypes import COMPLEX
 from weft._engine.methods import quick_methods
 from weft._engine.tensor import TensorBase, state
 from weft._interception.torch_function import _asking
-from weft._lazy import LAZY, lazy
+from weft._lazy import LAZY, lazy, portions
 from weft._tensor import base
 from weft.library.multi_tensor import MultiTensorStep
 from weft.ops import _foreach
@@ -300,7 +300,8 @@ def api() -> Iterator[str]:
     made = all_functions()
     others = {name: value for name, value in vars(_api).items() if not name.startswith("_") and name not in made}
     del others["weft"], others["functions"]
-    stub = Stub(vars(_api).keys() | made.keys() | set(" ".join(LAZY.values()).split()), others)
+    tables = dict(pair for table in (*(each.NAMES for each in portions()), LAZY) for pair in table.items())
+    stub = Stub(vars(_api).keys() | made.keys() | set(" ".join(tables.values()).split()), others)
     lines = []
     later = {name: getattr(weft, name) for name in LAZY["weft.ops._foreach"].split()}  # made from a list of names
     for name, function in sorted((made | later).items()):
@@ -318,7 +319,7 @@ def api() -> Iterator[str]:
             yield f"from {home} import {real} as {name}"
         elif not isinstance(value, ModuleType):
             instances.append((name, type(value)))
-    for home, names in LAZY.items():
+    for home, names in tables.items():
         found = static_names(importlib.import_module(home))
         yield from (f"from {home} import {name} as {name}" for name in sorted(names.split()) if name in found)
         instances += [(name, object) for name in sorted(names.split()) if name not in found and name not in later]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import weft
+from weft._lazy import load
 
 PORTIONS = ("backend_cpu", "backend_cuda", "distributions", "fx", "nn", "optim", "text", "vision")
 
@@ -39,6 +40,24 @@ def test_shared_folders_hold_what_two_distributions_ship():
 
 def test_dir_lists_portions_before_they_are_imported():
     assert set(PORTIONS) | {"Tensor", "tensor", "utils"} <= set(python("import weft; print(*dir(weft))").split())
+
+
+def test_names_of_portions_are_read_without_importing_the_portions():
+    code = (
+        "import weft, sys; print('conv2d' in dir(weft), 'weft.nn' in sys.modules, 'weft._portions.nn' in sys.modules)"
+    )
+    assert python(code) == "True False True"
+    assert python("import weft, sys; print('weft._portions' in sys.modules)") == "False"
+
+
+def test_a_function_whose_portion_is_gone_says_what_to_install(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    assert "conv2d" in dir(weft)  # the names of portions have been read
+    monkeypatch.setattr("importlib.import_module", missing)
+    with pytest.raises(AttributeError, match=r"'weft' has no attribute 'conv2d'; .*: pip install weft-nn$"):
+        load("conv2d")
 
 
 def test_a_misspelt_name_is_an_attribute_error_that_names_it():

@@ -8,10 +8,11 @@ import pytest
 
 import weft
 from weft import nn
-from weft._lazy import HOMES
+from weft._lazy import distribution_of, of_portions
 from weft.nn import functional as F
 from weft.nn import toplevel
 
+HOMES = of_portions()
 NAMES = sorted(name for name, home in HOMES.items() if home in (F.__name__, toplevel.__name__))
 
 
@@ -24,6 +25,11 @@ def test_a_function_is_found_in_weft_and_documented(name):
     function = getattr(weft, name)
     assert inspect.unwrap(function) is inspect.unwrap(getattr(importlib.import_module(HOMES[name]), name))
     assert inspect.getdoc(function)
+
+
+def test_each_name_says_what_brings_it_where_nn_is_not_installed():
+    public = [name for name in NAMES if not name.startswith("_")]
+    assert {name: distribution_of(name) for name in public} == dict.fromkeys(public, "weft-nn")
 
 
 @pytest.fixture

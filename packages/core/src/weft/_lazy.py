@@ -2,7 +2,10 @@
 
 import importlib
 import pkgutil
+import re
 import sys
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 from weft._interception.torch_function import found_later
@@ -23,24 +26,9 @@ FIRST_PARTY = {
     "weft.backend_cuda": "weft-backend-cuda",
 }
 
-# Names that are imported when first asked for, by the module that has them: PyTorch's top level has functions of neural
-# networks, and names that few programs use.
+# Names of core that are imported when first asked for, by the module that has them: few programs use them. Portions
+# bring theirs, see `weft._portions`.
 LAZY = {
-    "weft.nn.functional": """
-adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d
-conv_transpose2d conv_transpose3d hardshrink max_pool1d max_pool1d_with_indices max_pool2d max_pool3d
-native_channel_shuffle pixel_shuffle pixel_unshuffle prelu rms_norm selu_
-""",
-    "weft.nn.toplevel": """
-_native_batch_norm_legit adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ batch_norm
-batch_norm_update_stats binary_cross_entropy_with_logits celu convolution cosine_embedding_loss ctc_loss dropout
-dropout_ embedding embedding_bag embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout
-feature_dropout_ grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell hinge_embedding_loss
-instance_norm kl_div layer_norm lstm lstm_cell margin_ranking_loss native_batch_norm native_dropout native_group_norm
-native_layer_norm poisson_nll_loss rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ selu threshold
-threshold_ triplet_margin_loss
-""",
-    "weft.nn.functional.quantized": "_int_conv1d _int_conv2d _int_conv3d",
     "weft._tensor.legacy_types": """
 BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CharStorage CharTensor
 ComplexDoubleStorage ComplexFloatStorage DoubleStorage DoubleTensor FloatStorage FloatTensor HalfStorage HalfTensor
@@ -110,6 +98,36 @@ HOMES = {name: home for home, names in LAZY.items() for name in names.split()}
 HOMES |= {name: f"weft.ops.{family}" for family, names in FUNCTIONS.items() for name in names.split()}
 
 
+@cache
+def portions() -> list[ModuleType]:
+    """What installed portions say of the names that they add."""
+    package = importlib.import_module("weft._portions")
+    return [importlib.import_module(f"weft._portions.{each.name}") for each in pkgutil.iter_modules(package.__path__)]
+
+
+@cache
+def of_portions() -> dict[str, str]:
+    """The names that installed portions add to the top level, and the modules that have them."""
+    return {name: home for each in portions() for home, names in each.NAMES.items() for name in names.split()}
+
+
+def home_of(name: str) -> str | None:
+    """The module that has a name of the top level which is found on first use; None for others."""
+    return HOMES.get(name) or (None if name.startswith("__") else of_portions().get(name))
+
+
+def distribution_of(name: str) -> str | None:
+    """What to install for a name that nothing installed has: by the stub of the top level, which has all portions'."""
+    if f"weft.{name}" in FIRST_PARTY:
+        return FIRST_PARTY[f"weft.{name}"]
+    try:
+        stub = (pkgutil.get_data("weft", "_api.pyi") or b"").decode()
+    except OSError:  # stubs may be left out of a bundled program
+        return None
+    found = re.search(rf"^from (weft\.\w+)\S* import \w+ as {re.escape(name)}$", stub, re.MULTILINE)
+    return None if found is None else FIRST_PARTY.get(found[1])
+
+
 def load(name: str, package: str = "weft") -> Any:
     """Import ``<package>.<name>``; what a shared package's ``__getattr__`` returns.
 
@@ -136,7 +154,7 @@ def load(name: str, package: str = "weft") -> Any:
     """
     missing = f"module {package!r} has no attribute {name!r}"
     full = f"{package}.{name}"
-    if package == "weft" and name in HOMES:
+    if package == "weft" and home_of(name) is not None:
         return lazy(name)
     if name.startswith("_") and full not in PRIVATE:
         raise AttributeError(missing)
@@ -145,8 +163,9 @@ def load(name: str, package: str = "weft") -> Any:
     except ModuleNotFoundError as error:
         if error.name != full:  # the portion is there; something that it needs is not
             raise
-    if full in FIRST_PARTY:
-        raise AttributeError(f"{missing}; install it with: pip install {FIRST_PARTY[full]}")
+    distribution = distribution_of(name) if package == "weft" else FIRST_PARTY.get(full)
+    if distribution is not None:
+        raise AttributeError(f"{missing}; install it with: pip install {distribution}")
     if package == "weft":
         if name in plugins().namespaces(include_disabled=True):
             found = plugins().namespace(name)
@@ -163,7 +182,11 @@ def lazy(name: str) -> Any:
     AttributeError
         If the module's distribution is not installed, with the command that installs it.
     """
-    found = attribute_of(HOMES[name], name, f"module 'weft' has no attribute {name!r}")
+    missing = f"module 'weft' has no attribute {name!r}"
+    home = home_of(name)
+    if home is None:
+        raise AttributeError(f"{missing}; install it with: pip install {distribution_of(name)}")
+    found = attribute_of(home, name, missing)
     found = found_later(sys.modules["weft"], name, found)
     setattr(sys.modules["weft"], name, found)
     return found
@@ -197,5 +220,5 @@ def names(package: str = "weft") -> set[str]:
     found = {module.name for module in pkgutil.iter_modules(sys.modules[package].__path__)}
     if package == "weft":
         found.update(plugins().namespaces())
-        found.update(name for name, home in HOMES.items() if home.split(".")[1] in found)
+        found.update(HOMES, of_portions())
     return {name for name in found if not name.startswith("_")}

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import weft
-from weft._lazy import attribute_of
+from weft._lazy import attribute_of, portions
 
-# Functions that PyTorch has in this namespace alone: where they are.
+# Functions that PyTorch has in this namespace alone: where they are. Portions have some more.
 HOMES = {
     "alias": "weft.ops.views:alias",
     "slice": "weft.ops.copies:_slice",
-    "native_dropout_backward": "weft.nn.functional.dropout:native_dropout_backward",
-    "max_pool2d_with_indices_backward": "weft.nn.functional.pooling:max_pool2d_with_indices_backward",
-    "_batch_norm_with_update": "weft.nn.toplevel:_batch_norm_with_update",
-    "_upsample_bilinear2d_aa": "weft.nn.functional.upsampling:_upsample_bilinear2d_aa",
 }
 PLACES = ("", "nn.functional.")
 PREFIXED = {"linalg_": "linalg.", "fft_": "fft.", "special_": "special."}
@@ -88,8 +84,9 @@ class Namespace:
 
 def function_named(name: str) -> Any:
     """The function that a dispatcher's name stands for, or None."""
-    if name in HOMES:
-        home, _, own = HOMES[name].partition(":")
+    homes = [table[name] for table in (HOMES, *(each.ATEN for each in portions())) if name in table]
+    if homes:
+        home, _, own = homes[0].partition(":")
         return attribute_of(home, own, f"weft.ops.aten has no attribute {name!r}")
     paths = [place + name for place in PLACES]
     paths += [place + name.removeprefix(prefix) for prefix, place in PREFIXED.items() if name.startswith(prefix)]

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from weft._interception.torch_function import OWN, offer_when_armed
-from weft._lazy import LAZY
+from weft._lazy import of_portions
 from weft._tensor.base import Tensor
 from weft.ops._declare import public_functions
 from weft.ops._lazy_names import METHODS as LATER_METHODS
@@ -91,8 +91,7 @@ def all_functions() -> dict[str, Any]:
 @cache
 def computations() -> frozenset[str]:
     """The functions at the top level that compute with tensors, and are no switches or questions of the process."""
-    of_networks = f"{LAZY['weft.nn.functional']} {LAZY['weft.nn.toplevel']}".split()
-    return frozenset([*all_functions(), *of_networks, "tensor", "as_tensor", "from_numpy"]) - OWN
+    return frozenset([*all_functions(), *of_portions(), "tensor", "as_tensor", "from_numpy"]) - OWN
 
 
 @offer_when_armed

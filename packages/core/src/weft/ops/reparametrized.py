@@ -113,14 +113,14 @@ def _(xp, x, alpha, total):
     )
 
 
-@op(dtypes="float", vmap="random")
-def _sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
+@op(name="_sample_dirichlet", dtypes="float", vmap="random")
+def sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Samples of the Dirichlet distributions whose parameters are the rows of `input`, by float64 gamma variables."""
     check_tensor("_sample_dirichlet", input)
-    return _sample_dirichlet.op(input, generator_for("_sample_dirichlet", generator, input.device))
+    return sample_dirichlet.op(input, generator_for("_sample_dirichlet", generator, input.device))
 
 
-@_sample_dirichlet.kernel
+@sample_dirichlet.kernel
 def _(xp, input, generator):
     gamma = generator.sample("gamma", xp.ascontiguousarray(wide(xp, input)).reshape(-1)).reshape(input.shape)
     shares = (gamma / gamma.sum(-1, keepdims=True)).astype(input.dtype)
@@ -129,7 +129,7 @@ def _(xp, input, generator):
     return xp.clip(shares, limits.tiny, 1 - limits.epsneg)
 
 
-@_sample_dirichlet.gradient("input")
+@sample_dirichlet.gradient("input")
 def _(grad, input, output):
     moves = _dirichlet_grad(output, input, input.sum(-1, True).expand_as(input))
     return moves * (grad - (output * grad).sum(-1, True))
@@ -266,8 +266,8 @@ def beta_rational(xp: Any, x: Any, a: Any, b: Any) -> Any:
     return p / q * exact
 
 
-@op(dtypes="float", vmap="random")
-def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+@op(name="_standard_gamma", dtypes="float", vmap="random")
+def standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Draw from gamma distributions of scale 1 whose shape parameters are the elements of `input`.
 
     Raises
@@ -280,14 +280,17 @@ def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor
         raise NotImplementedError(
             f"_standard_gamma: not implemented for '{input.dtype.scalar_type_name}'; pass input.float()"
         )
-    return _standard_gamma.op(input, generator_for("_standard_gamma", generator, input.device))
+    return standard_gamma.op(input, generator_for("_standard_gamma", generator, input.device))
 
 
-@_standard_gamma.kernel
+@standard_gamma.kernel
 def _(xp, input, generator):
     return generator.sample("gamma", xp.ascontiguousarray(input).reshape(-1)).reshape(input.shape)
 
 
-@_standard_gamma.gradient("input")
+@standard_gamma.gradient("input")
 def _(grad, input, output):
     return grad * _standard_gamma_grad(input, output)
+
+
+_standard_gamma, _sample_dirichlet = standard_gamma, sample_dirichlet  # PyTorch has them at the top level so

@@ -8,7 +8,7 @@ import weft
 from weft import Tensor
 from weft.distributions import constraints
 from weft.distributions.distribution import ExponentialFamily
-from weft.ops.reparametrized import _sample_dirichlet
+from weft.ops.reparametrized import sample_dirichlet
 
 __all__ = ["Dirichlet"]
 
@@ -68,7 +68,7 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+        return sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._check_value(value)

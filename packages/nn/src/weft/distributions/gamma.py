@@ -10,7 +10,7 @@ from weft import Size, Tensor
 from weft.distributions import constraints
 from weft.distributions.distribution import ExponentialFamily
 from weft.distributions.utils import broadcast_all
-from weft.ops.reparametrized import _standard_gamma
+from weft.ops.reparametrized import standard_gamma
 
 __all__ = ["Gamma"]
 
@@ -55,7 +55,7 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        value = _standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
         return value.clamp(min=weft.finfo(value.dtype).tiny)  # not 0, whose logarithm has no gradient
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """Functions of neural networks at the top level of weft: PyTorch's ``torch.conv2d``, ``torch.lstm`` and their like.
 
-`weft` finds them here when they are first asked for (the table is `weft._lazy.LAZY`). Many others are those of
+`weft` finds them here when they are first asked for (the table is `weft._portions.nn`). Many others are those of
 `weft.nn.functional`; these take their arguments in another order, have numbers in place of words (``reduction=1``), or
 give results that the modules hide.
 """
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import weft
 from weft import Tensor
-from weft._lazy import LAZY
+from weft._portions.nn import NAMES
 from weft.library.declare import composite
 from weft.nn import functional as F
 from weft.nn.functional._common import explaining, in_single, inplace_or_not
@@ -33,7 +33,7 @@ from weft.nn.functional.normalization import (
 from weft.nn.functional.sparse import shrink_rows
 from weft.nn.rnn import recurrent, single_step
 
-__all__ = LAZY[__name__].split()
+__all__ = NAMES[__name__].split()
 
 adaptive_max_pool1d = F.adaptive_max_pool1d_with_indices
 
