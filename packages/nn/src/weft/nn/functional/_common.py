@@ -9,8 +9,9 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft.backend import is_channels_last
 from weft.library.declare import documented, with_error_context, write_inplace
-from weft.library.layouts import is_channels_last, suggests_channels_last
+from weft.library.layouts import suggests_channels_last
 
 __all__ = [
     "SPATIAL",

@@ -14,10 +14,10 @@ from functools import lru_cache, partial
 from typing import Any
 
 from weft import Tensor
+from weft.backend import in_order, is_channels_last
 from weft.library.checks import elements, warn_caller_once
 from weft.library.declare import in_half_precision, op
 from weft.library.fast_paths import run_op
-from weft.library.layouts import in_order, is_channels_last
 from weft.nn.functional._common import for_axes, in_layout_of, in_single, plain_numbers, sizes, whole_number
 from weft.ops.matrices import same_dtype
 from weft.ops.pointwise import conj

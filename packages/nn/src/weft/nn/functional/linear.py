@@ -7,9 +7,9 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft.backend import in_order
 from weft.library.declare import op, write_out
 from weft.library.fast_paths import affine
-from weft.library.layouts import in_order
 from weft.ops.matrices import adjoint_times, matmul, same_dtype
 from weft.ops.pointwise import conj
 from weft.ops.reductions import sum

@@ -12,9 +12,9 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft.backend import in_order, is_channels_last
 from weft.library.declare import composite, op, write_out
 from weft.library.fast_paths import run_for_first
-from weft.library.layouts import in_order, is_channels_last
 from weft.library.state import local, set_grad
 from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags, require_numbers
 from weft.nn.functional.convolution import as_channels, as_examples

@@ -12,10 +12,11 @@ import numpy
 
 import weft
 from weft import Tensor
+from weft.backend import in_order
 from weft.library.checks import addressable
 from weft.library.declare import in_full_precision, op, write_out
 from weft.library.fast_paths import run_for_first, run_op
-from weft.library.layouts import in_order, memory_of
+from weft.library.layouts import memory_of
 from weft.nn.functional._common import (
     SPATIAL,
     check_floating,
