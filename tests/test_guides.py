@@ -106,10 +106,10 @@ import weft, mylib
 from weft.backend_cpu import libraries
 
 weft.exp(weft.ones(1 << 14))  # which imports Numba
+libraries.compile_at_once()
 kernel = libraries.kernel("mylib::soft_sign", weft.float64, lambda x: None).large
 x = np.linspace(-3, 3, 10_000)
 assert np.array_equal(kernel(x), x / (1 + abs(x)))
-libraries.compile_at_once()
 assert np.array_equal(mylib.soft_sign(weft.tensor(x)).numpy(), kernel(x))
 """
 
