@@ -12,7 +12,7 @@ from weft.library.declare import autocast_args
 from weft.library.state import local
 from weft.nn import functional as F
 from weft.nn import init
-from weft.nn._docstrings import documented
+from weft.nn._docstrings import documented, sections_of
 from weft.nn._types import DeviceLike, DType
 from weft.nn.functional.recurrent import GATES, State, recurrent_layer
 from weft.nn.module import Module
@@ -150,21 +150,6 @@ def _one_step(mode: str, x: Tensor, state: State, w_ih: Tensor, w_hh: Tensor, b_
     return output, *state[1:]  # it is the last h, and a tensor that programs may write to
 
 
-PARAMETERS = """\
-input_size, hidden_size : int
-num_layers : int
-    Each layer takes the outputs of the one before.{options}
-bias : bool
-    Whether there are biases.
-batch_first : bool
-    Whether inputs and outputs are (N, L, ...) rather than (L, N, ...); states are (..., N, ...) always.
-dropout : float
-    Of the outputs of all layers but the last, in training mode.
-bidirectional : bool
-    Whether a second network runs from the end; its outputs are joined to the first's.{projection}
-device, dtype : optional
-    Of the parameters."""
-
 NONLINEARITY = """
 nonlinearity : "tanh" or "relu"
     "tanh" by default. By position it comes before ``bias``."""
@@ -173,55 +158,51 @@ PROJECTION = """
 proj_size : int
     The size to which an LSTM's hidden state is projected; 0 means not at all."""
 
-SHAPES = """\
-input : (L, N, input_size), or (N, L, input_size) with ``batch_first``, or a PackedSequence; N may be absent
-output : (L, N, directions * H), likewise
-    The hidden states of the last layer. {size}
+STATES = """\
 hx, state : (num_layers * directions, N, H)
     The states before the first step, 0 by default, and after the last."""
 
-SHAPES_OF_LSTM = """\
-input : (L, N, input_size), or (N, L, input_size) with ``batch_first``, or a PackedSequence; N may be absent
-output : (L, N, directions * H), likewise
-    The hidden states of the last layer. {size}
+STATES_OF_LSTM = """\
 hx, state : pairs of (num_layers * directions, N, H) and (num_layers * directions, N, hidden_size)
     The states (h, c) before the first step, 0 by default, and after the last."""
-
-WEIGHTS = """\
-weight_ih_l0 : Parameter, shape (gates * hidden_size, input_size)
-    Of layer 0, and so on for each layer; later ones have inputs of size ``directions * H``. The second
-    direction's names end in ``_reverse``. Gates are stacked: an LSTM's are i, f, g, o; a GRU's r, z, n.
-weight_hh_l0 : Parameter, shape (gates * hidden_size, H)
-bias_ih_l0, bias_hh_l0 : Parameter, shape (gates * hidden_size,)
-    All drawn uniformly from ±1/sqrt(hidden_size)."""
 
 SIZE, PROJECTED_SIZE = "H is ``hidden_size``.", "H is ``proj_size``, or ``hidden_size`` where that is 0."
 
 
-@documented(
-    parameters=PARAMETERS,
-    shapes=SHAPES,
-    weights=WEIGHTS,
-    options="",
-    projection=PROJECTION,
-    size=PROJECTED_SIZE,
-)
 class RNNBase(Module):
     """Base class of RNN, LSTM and GRU: the parameters of all layers and directions, and the loop over them.
 
     Parameters
     ----------
-    mode : "RNN_TANH", "RNN_RELU", "LSTM" or "GRU"
-    {parameters}
+    {mode}input_size, hidden_size : int
+    num_layers : int
+        Each layer takes the outputs of the one before.{options}
+    bias : bool
+        Whether there are biases.
+    batch_first : bool
+        Whether inputs and outputs are (N, L, ...) rather than (L, N, ...); states are (..., N, ...) always.
+    dropout : float
+        Of the outputs of all layers but the last, in training mode.
+    bidirectional : bool
+        Whether a second network runs from the end; its outputs are joined to the first's.{projection}
+    device, dtype : optional
+        Of the parameters.
 
     Shapes
     ------
-    {shapes}
-        Those of an LSTM are a pair (h, c).
+    input : (L, N, input_size), or (N, L, input_size) with ``batch_first``, or a PackedSequence; N may be absent
+    output : (L, N, directions * H), likewise
+        The hidden states of the last layer. {size}
+    {states}
 
     Attributes
     ----------
-    {weights}
+    weight_ih_l0 : Parameter, shape (gates * hidden_size, input_size)
+        Of layer 0, and so on for each layer; later ones have inputs of size ``directions * H``. The second
+        direction's names end in ``_reverse``. Gates are stacked: an LSTM's are i, f, g, o; a GRU's r, z, n.
+    weight_hh_l0 : Parameter, shape (gates * hidden_size, H)
+    bias_ih_l0, bias_hh_l0 : Parameter, shape (gates * hidden_size,)
+        All drawn uniformly from ±1/sqrt(hidden_size).
 
     Examples
     --------
@@ -480,23 +461,24 @@ class RNNBase(Module):
         return text
 
 
-@documented(parameters=PARAMETERS, shapes=SHAPES, weights=WEIGHTS, options=NONLINEARITY, projection="", size=SIZE)
+SECTIONS = sections_of(RNNBase).partition("\n\nExamples\n")[0]
+
+documented(  # the base class itself, whose docstring was read unfilled
+    mode='mode : "RNN_TANH", "RNN_RELU", "LSTM" or "GRU"\n',
+    options="",
+    projection=PROJECTION,
+    size=PROJECTED_SIZE,
+    states=f"{STATES}\n    Those of an LSTM are a pair (h, c).",
+)(RNNBase)
+
+
+@documented(sections=SECTIONS, mode="", options=NONLINEARITY, projection="", size=SIZE, states=STATES)
 class RNN(RNNBase):
     """Elman network, layers of it, in one direction or both.
 
     ``h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`` at each step.
 
-    Parameters
-    ----------
-    {parameters}
-
-    Shapes
-    ------
-    {shapes}
-
-    Attributes
-    ----------
-    {weights}
+    {sections}
 
     Raises
     ------
@@ -533,31 +515,14 @@ class RNN(RNNBase):
         self.nonlinearity = self_nonlinearity
 
 
-@documented(
-    parameters=PARAMETERS,
-    shapes=SHAPES_OF_LSTM,
-    weights=WEIGHTS,
-    options="",
-    projection=PROJECTION,
-    size=PROJECTED_SIZE,
-)
+@documented(sections=SECTIONS, mode="", options="", projection=PROJECTION, size=PROJECTED_SIZE, states=STATES_OF_LSTM)
 class LSTM(RNNBase):
     """Long short-term memory, layers of it, in one direction or both.
 
     At each step, with gates i, f, o (sigmoids) and g (a tanh) of ``W_ih x + b_ih + W_hh h + b_hh``: ``c' = f c + i g``
     and ``h' = o tanh(c')``.
 
-    Parameters
-    ----------
-    {parameters}
-
-    Shapes
-    ------
-    {shapes}
-
-    Attributes
-    ----------
-    {weights}
+    {sections}
 
     Raises
     ------
@@ -605,24 +570,14 @@ class LSTM(RNNBase):
         return tuple(RNNBase.permute_hidden(self, part, permutation) for part in hx)
 
 
-@documented(parameters=PARAMETERS, shapes=SHAPES, weights=WEIGHTS, options="", projection="", size=SIZE)
+@documented(sections=SECTIONS, mode="", options="", projection="", size=SIZE, states=STATES)
 class GRU(RNNBase):
     """Gated recurrent unit, layers of it, in one direction or both.
 
     At each step, with gates r and z (sigmoids) of ``W_ih x + b_ih + W_hh h + b_hh``:
     ``n = tanh(W_in x + b_in + r (W_hn h + b_hn))`` and ``h' = (1 - z) n + z h``.
 
-    Parameters
-    ----------
-    {parameters}
-
-    Shapes
-    ------
-    {shapes}
-
-    Attributes
-    ----------
-    {weights}
+    {sections}
 
     Raises
     ------

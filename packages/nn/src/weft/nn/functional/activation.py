@@ -515,8 +515,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         if input.ndim == 0 or weight.ndim > 1 or weight.numel() != channels:
             raise RuntimeError(
                 "prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                f"{weight.numel()} "
-                f"and channel size = {channels}; got input {list(input.shape)}"
+                f"{weight.numel()} and channel size = {channels}; got input {list(input.shape)}"
             )
     if weight.dtype is not input.dtype:
         raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}")

@@ -269,14 +269,12 @@ def check_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor
         if each._array.ndim < 2:
             raise RuntimeError(
                 f"{name}: Expected query, key, and value to each be at least 2 dimensional, but got {argument} of "
-                "shape "
-                f"{list(each.shape)}"
+                f"shape {list(each.shape)}"
             )
         if each._key.dtype is not query._key.dtype:
             raise RuntimeError(
                 f"{name}: Expected query, key, and value to have the same dtype, but got {query.dtype} and {argument} "
-                "of "
-                f"{each.dtype}"
+                f"of {each.dtype}"
             )
     keys = key._array.shape
     if query._array.shape[-1] != keys[-1] or keys[-2] != value._array.shape[-2]:

@@ -644,8 +644,7 @@ def is_batched(name: str, count: int, input: Tensor, weight: Tensor) -> bool:
     if input.ndim not in (count + 1, count + 2):
         raise RuntimeError(
             f"{name}: Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, but got input of "
-            "size: "
-            f"{list(input.shape)}"
+            f"size: {list(input.shape)}"
         )
     if weight.ndim != count + 2:
         raise RuntimeError(

@@ -224,8 +224,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     if input.ndim == 3:
         warn_caller(
             "dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1-D dropout behavior is "
-            "desired "
-            "- input is interpreted as shape (N, C, L). Use dropout1d for that, or add a dimension."
+            "desired - input is interpreted as shape (N, C, L). Use dropout1d for that, or add a dimension."
         )
     return by_channel("dropout2d", input, p, training, inplace)
 

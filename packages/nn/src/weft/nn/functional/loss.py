@@ -318,8 +318,7 @@ def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
     if weight is not None and weight.dtype is not input.dtype:
         raise RuntimeError(
             f"{name}: expected scalar type {input.dtype.scalar_type_name} but found {weight.dtype.scalar_type_name}: "
-            "weight needs the "
-            "dtype of the input"
+            "weight needs the dtype of the input"
         )
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(
@@ -823,8 +822,7 @@ def require_loss_dtype(name: str, result: Any, other: Any) -> None:
     if other.is_floating_point and not (result.is_floating_point or result.is_complex):
         raise RuntimeError(
             f"{name}: result type {other.scalar_type_name} can't be cast to the desired output type "
-            f"{result.scalar_type_name}; convert the "
-            "integers with .float()"
+            f"{result.scalar_type_name}; convert the integers with .float()"
         )
 
 
@@ -1775,8 +1773,7 @@ def triplets(
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
             f"{name}: The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
-            "but "
-            f"got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+            f"but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
         )
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -1884,8 +1881,7 @@ def linear_cross_entropy(
     if len(shape) > 1 and input.ndim != 2:
         raise RuntimeError(
             f"linear_cross_entropy: K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} "
-            "requires "
-            f"batched input, (N, {features}), got input with shape {tuple(input.shape)}"
+            f"requires batched input, (N, {features}), got input with shape {tuple(input.shape)}"
         )
     element = input.dtype
     if options is not None and takes_options(len(shape), target, label_smoothing):

@@ -278,8 +278,7 @@ def check_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], train
     if training and input.numel() == channels:
         raise ValueError(
             f"batch_norm: Expected more than 1 value per channel when training, got input size {list(input.shape)}; "
-            "use a "
-            "larger batch, or eval() mode"
+            "use a larger batch, or eval() mode"
         )
     for name, each in zip(("running_mean", "running_var", "weight", "bias"), parameters):
         if each is not None and tuple(each.shape) != (channels,):
@@ -920,8 +919,7 @@ def group_norm(
         if each is not None and tuple(each.shape) != (channels,):
             raise RuntimeError(
                 f"group_norm: Expected {argument} to be a vector of size equal to the number of channels in input, but "
-                "got "
-                f"{argument} of shape {list(each.shape)} and input of shape {list(input.shape)}"
+                f"got {argument} of shape {list(each.shape)} and input of shape {list(input.shape)}"
             )
     check_parameters("group_norm", input, eps, weight=weight, bias=bias)
     if not input.numel():

@@ -253,8 +253,7 @@ def check_amounts(mode: str, dim: int, first: int, last: int, size: int, amounts
     if mode == "reflect" and max(first, last) >= size:
         raise RuntimeError(
             f"pad: Padding size should be less than the corresponding input dimension, but got: padding ({first}, "
-            f"{last}) at "
-            f"dimension {dim} of input {list(input.shape)}"
+            f"{last}) at dimension {dim} of input {list(input.shape)}"
         )
     if mode == "circular" and max(first, last) > size:
         raise RuntimeError(

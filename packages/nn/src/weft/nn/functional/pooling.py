@@ -856,14 +856,12 @@ def unpooling(count: int) -> Any:
         if indices.shape != input.shape:
             raise RuntimeError(
                 f"{name}: Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but "
-                "got "
-                f"indices tensor with shape: {list(indices.shape)}"
+                f"got indices tensor with shape: {list(indices.shape)}"
             )
         if input.ndim not in (count + 1, count + 2):
             raise RuntimeError(
                 f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, "
-                f"{SPATIAL[count]}), "
-                f"but got input of size: {list(input.shape)}"
+                f"{SPATIAL[count]}), but got input of size: {list(input.shape)}"
             )
         check_floating(name, input)
         if 0 in input._array.shape[input.ndim - count - 1 :]:
@@ -896,8 +894,7 @@ def unpooled_sizes(
     if len(given) != len(kernel):
         raise ValueError(
             f"{name}: output_size should be a sequence containing {len(kernel)} or {len(kernel) + 2} elements, but it "
-            "has "
-            f"a length of '{len(output_size)}'"
+            f"has a length of '{len(output_size)}'"
         )
     for g, d, s in zip(given, default, stride):
         if not d - s < g < d + s:

@@ -413,8 +413,7 @@ def check_bag(
         if per_sample_weights.shape != input.shape:
             raise ValueError(
                 f"{name}: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the "
-                "same "
-                f"shape as the input ({list(input.shape)})"
+                f"same shape as the input ({list(input.shape)})"
             )
         if mode != "sum":
             raise NotImplementedError(

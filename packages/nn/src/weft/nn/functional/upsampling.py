@@ -88,8 +88,7 @@ def check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: 
     if align_corners is not None and mode not in LINEAR:
         raise ValueError(
             "interpolate: align_corners option can only be set with the interpolating modes: linear | bilinear | "
-            "bicubic | "
-            f"trilinear, got mode={mode!r}"
+            f"bicubic | trilinear, got mode={mode!r}"
         )
     if antialias and not (mode in ("bilinear", "bicubic") and count == 2):
         raise ValueError(
@@ -104,8 +103,7 @@ def check_dtype(input: Tensor, mode: str) -> None:
     if not (input.dtype.is_floating_point or (takes_bytes and input.dtype.name == "uint8")):
         raise NotImplementedError(
             f"interpolate: mode {mode!r} is not implemented for '{input.dtype.scalar_type_name}' ({input.dtype}); "
-            "convert with "
-            ".float()"
+            "convert with .float()"
         )
 
 
@@ -121,8 +119,7 @@ def output_sizes(
     listed = list(given) if isinstance(given, (tuple, list)) else [given] * count
     if len(listed) != count:
         raise ValueError(
-            "interpolate: Input and output must have the same number of spatial dimensions, but got input with "
-            "spatial "
+            "interpolate: Input and output must have the same number of spatial dimensions, but got input with spatial "
             f"dimensions of {list(input.shape[2:])} and {'size' if scale_factor is None else 'scale_factor'} of "
             f"{listed}"
         )

@@ -138,17 +138,15 @@ def unfold(
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
         raise RuntimeError(
             "unfold: Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
-            "for "
-            f"input, but got: {list(input.shape)}"
+            f"for input, but got: {list(input.shape)}"
         )
     batched = input if input.ndim == 4 else input.unsqueeze(0)
     out = window_places(batched._array.shape[2:], kernel, dilation, padding, stride)
     if min(out) < 1:
         raise RuntimeError(
-            f"unfold: Given input with spatial size {list(input.shape[-2:])}, kernel_size={list(kernel)}, dilation="
-            f"{list(dilation)}, padding={list(padding)}, calculated shape of the array of sliding blocks as "
-            f"{list(out)}, but "
-            "its components must be at least one."
+            f"unfold: Given input with spatial size {list(input.shape[-2:])}, kernel_size={list(kernel)}, "
+            f"dilation={list(dilation)}, padding={list(padding)}, calculated shape of the array of sliding blocks as "
+            f"{list(out)}, but its components must be at least one."
         )
     result = unfold_op.op(batched, kernel, dilation, padding, stride, out)
     return result if input.ndim == 4 else result.squeeze(0)
@@ -193,9 +191,8 @@ def fold(
     kernel, dilation, padding, stride = window_options("fold", kernel_size, dilation, padding, stride)
     if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
         raise RuntimeError(
-            "fold: Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
-            "dimensions, but "
-            f"got: {list(input.shape)}"
+            "fold: Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions, "
+            f"but got: {list(input.shape)}"
         )
     batched = input if input.ndim == 3 else input.unsqueeze(0)
     if batched.shape[1] % math.prod(kernel):
@@ -262,8 +259,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     if channels % (r * r):
         raise RuntimeError(
             "pixel_shuffle: expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
-            "but "
-            f"input.size(-3)={channels} is not divisible by {r * r}"
+            f"but input.size(-3)={channels} is not divisible by {r * r}"
         )
     blocks = input.reshape([*batch, channels // (r * r), r, r, height, width])
     n = len(batch)
@@ -305,8 +301,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     if height % r or width % r:
         raise RuntimeError(
             f"pixel_unshuffle: expects height and width to be divisible by downscale_factor, but got {height} x "
-            f"{width} and "
-            f"{r}"
+            f"{width} and {r}"
         )
     blocks = input.reshape([*batch, channels, height // r, r, width // r, r])
     n = len(batch)
@@ -393,8 +388,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     if theta.ndim != 3 or tuple(theta.shape[1:]) != (count, count + 1):
         raise ValueError(
             f"affine_grid: Expected a batch of {count}D affine matrices of shape Nx{count}x{count + 1} for size "
-            f"{size}. Got "
-            f"{list(theta.shape)}."
+            f"{size}. Got {list(theta.shape)}."
         )
     if min(size) <= 0:
         raise ValueError(f"affine_grid: Expected non-zero, positive output size. Got {size}")
@@ -438,8 +432,7 @@ def warn_align(name: str) -> None:
     """Say that ``align_corners`` was left open."""
     warn_caller(
         f"{name}: Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
-        "specify "
-        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
+        "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
     )
 
 
