@@ -369,6 +369,32 @@ def test_what_is_loaded_is_part_of_a_recording(recorder, tmp_path):
     assert found[record.number(result)].tolist() == [7.0, 7.0]
 
 
+OPTIMIZERS = "SGD Adam AdamW Adamax NAdam RAdam Adagrad Adadelta RMSprop Rprop ASGD Adafactor"
+BY_NUMBERS = {"NAdam", "ASGD", "Adafactor"}  # these compute in Python with the count of steps
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS.split())
+def test_a_recorded_step_of_an_optimizer_is_its_step_and_the_next_ones(recorder, name):
+    def optimizer():
+        weight = nn.Parameter(weft.arange(3.0))
+        weight.grad = weft.tensor([0.5, -1.0, 2.0])
+        made = getattr(weft.optim, name)([weight], lr=0.1)
+        made.step()
+        return weight, made
+
+    (ours, watched), (others, expected) = optimizer(), optimizer()
+    record = recorder.Recorder()
+    with record:
+        watched.step()
+    expected.step()
+    assert weft.equal(ours, others)
+    found = {number: record.tensors[number] for number in record.inputs}
+    for _ in range(3 if name not in BY_NUMBERS else 0):
+        recorder.replay(json.loads(json.dumps(record.calls)), found)
+        expected.step()
+        assert weft.equal(ours, others)
+
+
 class Waves(weft.autograd.Function):
     """Saves what is neither argument nor result, and keeps a number."""
 
