@@ -232,6 +232,8 @@ def reads_values(function: Callable[..., R]) -> Callable[..., R]:
 
     @wraps(function)
     def each_example(*args: Any, **kwargs: Any) -> Any:
+        if not local.levels:
+            return function(*args, **kwargs)
         level = next((each for each in reversed(local.levels) if each.randomness), None)  # of a vmap
         return function(*args, **kwargs) if level is None else level.read_values(function, args, kwargs)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import cmath
 import functools
 import math
 from types import NoneType
@@ -708,6 +707,8 @@ def number_log(value: Any) -> Any:
     if value == 0:
         return -math.inf
     if isinstance(value, builtins.complex):
+        import cmath  # a shared library, which few programs need
+
         return cmath.log(value)
     return math.log(value) if value > 0 else math.nan
 
