@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft import Tensor
 from weft.optim.adam import Adam
-from weft.optim.optimizer import ParamsT
+from weft.optim.optimizer import ParamsT, given_options
 
 __all__ = ["AdamW"]
 
@@ -55,17 +55,4 @@ class AdamW(Adam):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )
+        super().__init__(params, **given_options(locals()), decoupled_weight_decay=True)
