@@ -21,8 +21,8 @@ NUMBERS = {
     "nn::softplus": (2.0, 3.0),
     "nn::gelu": ("tanh",),
 }
-OTHERS = ("nn::shrink", "nn::prelu", "nn::prelu_backward")
-NAMES = [name for name in registry if formula_of(name) is not None and name not in OTHERS]
+FORMULAS = {name: formula for name in registry if (formula := formula_of(name)) is not None and name != "nn::shrink"}
+NAMES = [name for name, formula in FORMULAS.items() if formula.count == 1 or not formula.broadcasts]
 CASES = [(name, NUMBERS.get(name, NUMBERS.get(name.removesuffix("_backward"), ()))) for name in NAMES]
 CASES += [
     ("nn::shrink", (0.5, True)),

@@ -51,7 +51,7 @@ def dropped():
     return with_gradient(functional.dropout, 0.3)
 
 
-ONE = "abs angle frac nan_to_num neg reciprocal sgn sign sqrt square tril triu nonzero clone".split()
+ONE = "abs angle deg2rad frac nan_to_num neg rad2deg reciprocal sgn sign sqrt square tril triu nonzero clone".split()
 TWO = "add sub mul div copysign fmod remainder eq ne lt le gt ge".split()
 ALONG = "all any amax amin argmax argmin count_nonzero cummax cummin max min".split()
 CALLS = {f"core::{name}": lambda name=name: [getattr(weft, name)(each) for each in (X, X[:, :, ::2])] for name in ONE}

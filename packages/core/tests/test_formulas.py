@@ -46,7 +46,7 @@ def same(found, expected):
 
 @pytest.mark.parametrize("scale", [1, 0.7])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("size", [11, 100, MIN_BLOCKED, BLOCK + 1, 3 * BLOCK])
+@pytest.mark.parametrize("size", [11, 100, MIN_BLOCKED, BLOCK + 1, 3 * BLOCK + 7])
 def test_the_kernel_computes_what_numpy_does(size, dtype, scale):
     x = numbers(size, dtype)
     kernel = formula(capped).kernel(np, x.dtype)

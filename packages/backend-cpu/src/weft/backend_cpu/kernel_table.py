@@ -67,9 +67,9 @@ TABLE: dict[str, dict[str, list[Row]]] = {
         ],
         "kernels.functions": [
             Row(MIN_SIZE_FUSED, False, "bfloat16 float16 float32 float64", """
-                core::deg2rad core::digamma core::entr core::erfc core::erfcx core::erfinv core::exp2 core::hypot
-                core::i0 core::i0e core::i1 core::i1e core::lgamma core::log_ndtr core::logaddexp core::logaddexp2
-                core::modified_bessel_i0 core::modified_bessel_i1 core::ndtr core::rad2deg core::xlog1py core::xlogy
+                core::digamma core::erfc core::erfcx core::erfinv core::exp2 core::hypot core::i0 core::i0e core::i1
+                core::i1e core::lgamma core::log_ndtr core::logaddexp core::logaddexp2 core::modified_bessel_i0
+                core::modified_bessel_i1 core::ndtr
             """),
             Row(MIN_SIZE_FUSED, False, "bfloat16 float16 float32 float64 int32 int64", "core::div_floor core::div_trunc core::floor_divide"),
             Row(MIN_SIZE_FUSED, False, "float32 float64", """

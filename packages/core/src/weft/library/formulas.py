@@ -25,6 +25,7 @@ from __future__ import annotations
 from weft.ops._expressions import (
     Expression,
     Program,
+    clip,
     erf,
     exp,
     expm1,
@@ -45,6 +46,7 @@ __all__ = [
     "Expression",
     "Formula",
     "Program",
+    "clip",
     "erf",
     "exp",
     "expm1",

@@ -40,6 +40,7 @@ EXACT: dict[str, Callable[..., Any]] = CONDITIONS | {
     "absolute": abs,
     "maximum": lambda a, b: a if a > b or a != a else b,
     "minimum": lambda a, b: a if a < b or a != a else b,
+    "clip": lambda x, low, high: low if x < low else high if x > high else x,
     "where": lambda condition, a, b: a if condition else b,
 }
 FUNCTIONS = {name: Function(function) for name, function in (SUMS | EXACT).items()} | {
@@ -175,6 +176,11 @@ def maximum(a: Any, b: Any) -> Any:
 def minimum(a: Any, b: Any) -> Any:
     """The smaller number, the second if they are equal; nan if one of them is."""
     return apply("minimum", a, b)
+
+
+def clip(x: Any, low: Any, high: Any) -> Any:
+    """``x``, moved to the nearer limit where it is outside; nan stays."""
+    return apply("clip", x, low, high)
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

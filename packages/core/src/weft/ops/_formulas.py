@@ -100,6 +100,8 @@ class Formula:
 
         if count == 1:
             return lambda first, *rest: kernel_of(rest)(first)
+        if count == 2:
+            return lambda first, second, *rest: kernel_of(rest)(first, second)
         return lambda *args: kernel_of(args[count:])(*args[:count])
 
     def parted(self, rest: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from weft.ops._declare import pointwise
+from weft.ops._expressions import log, log1p, where
 from weft.ops._numerics import REAL, doubly, in_blocks, pieces, polynomial
 
 # erf(x) = tanh(x p(x**2)) to 1.4e-7 where it is below 1 in float32: array libraries have a fast tanh. A fit of the
@@ -379,12 +380,10 @@ def _(grad, output):
 # Entropy
 
 
-@pointwise(name="entr", result="float", dtypes=REAL)
-def entr(xp, input):
+@pointwise(name="entr", formula=True, result="float", dtypes=REAL)
+def entr(input):
     """``-x * log(x)`` of each element x; 0 at 0, minus infinity below."""
-    safe = xp.where(input > 0, input, 1)
-    value = xp.where(input > 0, -input * xp.log(safe), xp.where(input == 0, 0.0, -xp.inf))
-    return xp.where(input != input, input, value).astype(input.dtype)
+    return where(input == 0, 0, where(input < 0, -math.inf, -input * log(input)))
 
 
 @entr.gradient("input")
@@ -392,8 +391,8 @@ def _(grad, input):
     return grad * (-input.log() - 1)
 
 
-@pointwise(name="xlog1py", result="float", dtypes=REAL)
-def xlog1py(xp, input, other):
+@pointwise(name="xlog1py", formula=True, result="float", dtypes=REAL)
+def xlog1py(input, other):
     """``input * log1p(other)``, 0 where input is 0 (and other is no nan).
 
     Parameters
@@ -405,9 +404,7 @@ def xlog1py(xp, input, other):
     >>> weft.special.xlog1py(weft.tensor([0.0, 2.0]), weft.tensor([-1.0, 1e-8]))
     tensor([0.0000e+00, 2.0000e-08])
     """
-    common = getattr(input, "dtype", None) or other.dtype
-    x, y = (xp.asarray(each, common) for each in (input, other))
-    return xp.where((x == 0) & (y == y), 0.0, x * xp.log1p(y)).astype(common)
+    return where((input == 0) & (other == other), 0, input * log1p(other))
 
 
 @xlog1py.gradient("input")

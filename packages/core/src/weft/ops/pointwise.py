@@ -14,6 +14,7 @@ from weft._engine.dispatch import inplace_operator
 from weft._engine.tensor import TensorBase, state
 from weft._tensor.base import Tensor, add_members
 from weft._tensor.named_results import named
+from weft.ops import _expressions as formulas
 from weft.ops._declare import composite, fit_number, number_in, op, pointwise, wrap_around
 from weft.ops._geometry import require_tensors
 from weft.ops.creation import factor, fitting, zeros_like
@@ -1173,10 +1174,10 @@ def _(grad, input):
     return (grad * conj(slope)).masked_fill(size == 0, 0)
 
 
-@pointwise("deg2rad", "deg2rad_", result="float", dtypes=REAL)
-def deg2rad(xp, input):
+@pointwise("deg2rad", "deg2rad_", formula=True, result="float", dtypes=REAL)
+def deg2rad(input):
     """Degrees to radians."""
-    return input * (xp.pi / 180)
+    return input * (math.pi / 180)
 
 
 @deg2rad.gradient("input")
@@ -1184,10 +1185,10 @@ def _(grad):
     return grad * (math.pi / 180)
 
 
-@pointwise("rad2deg", "rad2deg_", result="float", dtypes=REAL)
-def rad2deg(xp, input):
+@pointwise("rad2deg", "rad2deg_", formula=True, result="float", dtypes=REAL)
+def rad2deg(input):
     """Radians to degrees."""
-    return input * (180 / xp.pi)
+    return input * (180 / math.pi)
 
 
 @rad2deg.gradient("input")
@@ -1335,8 +1336,8 @@ def _(grad, input, other):
     return grad / (1 + (input - other).exp2())
 
 
-@pointwise("xlogy", "xlogy_", result="float", dtypes=REAL)
-def xlogy(xp, input, other):
+@pointwise("xlogy", "xlogy_", formula=True, result="float", dtypes=REAL)
+def xlogy(input, other):
     """``input * log(other)``, 0 where input is 0 (and other is no nan).
 
     Parameters
@@ -1348,10 +1349,7 @@ def xlogy(xp, input, other):
     >>> weft.xlogy(weft.tensor([0.0, 2.0]), weft.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
-    if not hasattr(other, "dtype"):
-        other = input.dtype.type(other)  # of a Python number NumPy's logarithm would be a float64
-    product = input * xp.log(other)
-    return xp.where((input == 0) & (other == other), 0.0, product).astype(product.dtype)
+    return formulas.where((input == 0) & (other == other), 0, input * formulas.log(other))
 
 
 @xlogy.gradient("input")

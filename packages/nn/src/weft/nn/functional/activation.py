@@ -11,7 +11,7 @@ from weft import Tensor
 from weft.library import fast_paths, formulas
 from weft.library.checks import warn_caller, wrap_dim
 from weft.library.declare import composite, in_half_precision, op
-from weft.library.formulas import erf, exp, expm1, log1pexp, maximum, minimum, where
+from weft.library.formulas import clip, erf, exp, expm1, log1pexp, maximum, minimum, where
 from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers
 from weft.ops.activation import relu as core_relu
 from weft.ops.activation import threshold_backward
@@ -336,7 +336,7 @@ def hardtanh_op(input: Tensor, low: float, high: float) -> Tensor:
 
 @hardtanh_op.formula
 def _(input, low, high):
-    return minimum(high, maximum(low, input))
+    return clip(input, low, high)
 
 
 @op(**BACKWARD)
@@ -729,7 +729,7 @@ def hardsigmoid_op(input: Tensor) -> Tensor:
 
 @hardsigmoid_op.formula
 def _(input):
-    return minimum(maximum(input + 3, 0), 6) / 6
+    return clip(input + 3, 0, 6) / 6
 
 
 @op(**BACKWARD)
@@ -772,7 +772,7 @@ def hardswish_op(input: Tensor) -> Tensor:
 
 @hardswish_op.formula
 def _(input):
-    return input * minimum(maximum(input + 3, 0), 6) / 6
+    return input * clip(input + 3, 0, 6) / 6
 
 
 @op(**BACKWARD)
@@ -832,6 +832,14 @@ def _(input, alpha, scale, input_scale):
     return where(input <= 0, negative, input * scale)
 
 
+@elu_op.kernel  # without a choice between numbers where that can be
+def _(xp, input, alpha, scale, input_scale):
+    if alpha == scale == input_scale == 1:
+        return xp.maximum(xp.expm1(xp.minimum(0, input)), input)  # in this order -0.0 stays
+    negative = xp.expm1(xp.minimum(0, input) * input_scale) * (alpha * scale)
+    return xp.where(input > 0, input * scale, negative)
+
+
 @op(**BACKWARD)
 def elu_backward(output_grad: Tensor, input: Tensor, alpha: float, scale: float, input_scale: float) -> Tensor:
     """A gradient times the derivative of `elu`."""
@@ -840,7 +848,7 @@ def elu_backward(output_grad: Tensor, input: Tensor, alpha: float, scale: float,
 
 @elu_backward.formula
 def _(output_grad, input, alpha, scale, input_scale):
-    slope = exp(minimum(input, 0) * input_scale) * (alpha * scale * input_scale)
+    slope = exp(minimum(0, input) * input_scale) * (alpha * scale * input_scale)
     return output_grad * where(input > 0, scale, slope)
 
 
@@ -984,7 +992,22 @@ def softplus_op(input: Tensor, beta: float, threshold: float) -> Tensor:
 @softplus_op.formula
 def _(input, beta, threshold):
     scaled = input * beta
-    return where(scaled > threshold, input, (maximum(scaled, 0) + log1pexp(-abs(scaled))) / beta)
+    return where(scaled > threshold, input, (maximum(0, scaled) + log1pexp(-abs(scaled))) / beta)
+
+
+SAME_FROM = 18  # float32 does not tell `softplus` of this or more from the number itself, than which none is smaller
+
+
+@softplus_op.kernel
+def _(xp, input, beta, threshold):
+    if beta == 1:
+        found = xp.asarray(xp.log1p(xp.exp(xp.minimum(input, threshold))))
+        if threshold >= SAME_FROM and input.dtype.itemsize == 4:
+            return xp.asarray(xp.maximum(found, input))
+        xp.copyto(found, input, where=input > threshold)
+        return found
+    scaled = input * input.dtype.type(beta)
+    return xp.where(scaled > threshold, input, xp.log1p(xp.exp(xp.minimum(scaled, threshold))) / input.dtype.type(beta))
 
 
 @op(**BACKWARD)
@@ -1043,7 +1066,7 @@ def logsigmoid_op(input: Tensor) -> Tensor:
 
 @logsigmoid_op.formula
 def _(input):
-    return minimum(input, 0) - log1pexp(-abs(input))
+    return minimum(0, input) - log1pexp(-abs(input))
 
 
 @op(**BACKWARD)
@@ -1150,7 +1173,7 @@ def mish_op(input: Tensor) -> Tensor:
 
 @mish_op.formula
 def _(input):
-    power = exp(minimum(input, 20))
+    power = exp(minimum(20, input))
     above = power * (power + 2)  # tanh(softplus(x)) is above / (above + 2)
     return input * (above / (above + 2))
 
@@ -1163,7 +1186,7 @@ def mish_backward(output_grad: Tensor, input: Tensor) -> Tensor:
 
 @mish_backward.formula
 def _(output_grad, input):
-    power = exp(minimum(input, 20))
+    power = exp(minimum(20, input))
     above = power * (power + 2)
     squashed = above / (above + 2)
     gate = power / (1 + power)

@@ -32,11 +32,8 @@ OPERATORS = {
     "where": "{1} if {0} else {2}",
     "maximum": "{0} if {0} > {1} or {0} != {0} else {1}",
     "minimum": "{0} if {0} < {1} or {0} != {0} else {1}",
+    "clip": "{1} if {0} < {1} else {2} if {0} > {2} else {0}",
     "sqrt": "math.sqrt({})",
-}
-BOUNDED = {  # by a constant, which is not nan
-    "maximum": "{1} if {0} <= {1} else {0}",
-    "minimum": "{1} if {0} >= {1} else {0}",
 }
 
 
@@ -77,19 +74,15 @@ def function_of(program: Program) -> Any:
     values = {each: f"x{place}" for place, each in enumerate(program.arguments)}
     first = next(values[each] for each in program.arguments if each.sort == "array")
     lines = [f"def function({', '.join(values.values())}):"]
+    names = vars(mathematics) | {"inf": math.inf, "nan": math.nan}
     for step in program.steps:
-        operands = [values[each] if isinstance(each, Expression) else constant(first, each) for each in step.operands]
+        operands = [
+            values[each] if isinstance(each, Expression) else f"like({first}, {float(each)!r})"  # in the arrays' dtype
+            for each in step.operands
+        ]
         values[step] = f"v{len(values)}"
         way = OPERATORS.get(step.function, f"{step.function}({{}})")
-        if not isinstance(step.operands[-1], Expression):
-            way = BOUNDED.get(step.function, way)
         lines.append(f"    {values[step]} = {way.format(*operands)}")
     lines.append(f"    return {values[program.result]}")
-    names = vars(mathematics) | {"inf": math.inf, "nan": math.nan}
     exec(compile("\n".join(lines), f"<formula of {program.name}>", "exec"), names)
     return names["function"]
-
-
-def constant(first: str, value: float) -> str:
-    """A number in the dtype of the arrays."""
-    return f"like({first}, {float(value)!r})"

@@ -110,8 +110,6 @@ function_kernel("erfinv", lambda a: mathematics.erfinv(a), 8)
 function_kernel("ndtr", lambda a: mathematics.normal_below(a), 6)
 function_kernel("lgamma", lambda a: mathematics.lgamma(np.float64(a)), 16)
 function_kernel("digamma", lambda a: mathematics.digamma(np.float64(a)), 16)
-function_kernel("deg2rad", lambda a: a * like(a, math.pi / 180), 1)
-function_kernel("rad2deg", lambda a: a * like(a, 180 / math.pi), 1)
 function_kernel("hypot", lambda a, b: mathematics.hypot(a, b), 3)
 function_kernel("logaddexp", lambda a, b: logaddexp(a, b), 5)
 
@@ -125,9 +123,6 @@ def logaddexp2(a, b):
 
 
 function_kernel("logaddexp2", lambda a, b: logaddexp2(a, b), 5)
-function_kernel("xlogy", lambda a, b: like(a, 0.0) if a == 0 and b == b else a * log(b), 4)
-function_kernel("xlog1py", lambda a, b: like(a, 0.0) if a == 0 and b == b else a * log1p(b), 4)
-function_kernel("entr", lambda a: like(a, 0.0) if a == 0 else like(a, -math.inf) if a < 0 else -a * log(a), 4)
 
 
 @function
