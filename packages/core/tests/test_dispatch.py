@@ -110,7 +110,7 @@ def test_a_kernels_exception_is_raised_and_the_kernel_not_run_again(name):
 
 
 x = [weft.arange(6.0).reshape(2, 3) for _ in range(3)]
-QUICK = {  # calls that leave the declared way, by their op
+FAST_CALLS = {  # calls that leave the declared way, by their op
     "core::add": (
         lambda: x[0] + x[1],
         lambda: x[0] + 2,
@@ -137,9 +137,9 @@ QUICK = {  # calls that leave the declared way, by their op
 
 
 @pytest.mark.parametrize("error", FAILURES, ids=lambda error: f"{type(error).__name__} {str(error)[:12]}")
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", FAST_CALLS)
 def test_a_fast_path_runs_a_kernel_that_fails_once(name, error):
-    for call in QUICK[name]:
+    for call in FAST_CALLS[name]:
         first = key_of(weft.bool, float32.device) if name == "core::where" else float32
         with failing(name, error, first) as kernel, pytest.raises((type(error), RuntimeError)) as raised:
             call()

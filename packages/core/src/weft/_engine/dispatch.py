@@ -184,15 +184,8 @@ class Op:
             self.kernels[index] = kernel
         return kernel
 
-    def run_kernel(self, key: DispatchKey, arrays: list[Any], args: tuple[Any, ...], is_valid: Any = None) -> Any:
-        """Run the kernel for a dispatch key on arrays, which stand for the tensors in ``args``.
-
-        Parameters
-        ----------
-        is_valid : callable, optional
-            Says of the arrays of a call that failed whether it was right. If not, the result is None, so that the
-            declared function explains; else, and without it, `Declaration.recover` does.
-        """
+    def run_kernel(self, key: DispatchKey, arrays: list[Any], args: Any) -> Any:
+        """Run the kernel for a dispatch key on arrays, which stand for the tensors in ``args``."""
         kernel = self.kernels[key.index]
         if kernel is None:
             kernel = self.kernel(key)
@@ -207,8 +200,6 @@ class Op:
         try:
             return call(kernel, arrays)
         except Exception as error:
-            if is_valid is not None and not is_collision(error) and not is_valid(arrays):
-                return None
             return self.declaration.recover(error, kernel, arrays, args)
 
     def plan(self, mask: int) -> BackwardPlan:

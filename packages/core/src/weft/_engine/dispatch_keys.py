@@ -62,7 +62,7 @@ class DispatchKey:
         they are in.
     index : int
         Where an op keeps the kernel for this key.
-    is_complex, is_real_float, is_differentiable : bool
+    category, itemsize, array_dtype, is_complex, is_real_float, is_differentiable
         Of the dtype, kept here since the fast path asks.
     lowest, highest : int
         What an integer dtype holds.
@@ -98,6 +98,9 @@ class DispatchKey:
         self.has_views: bool = set(VIEW_METHODS).issubset(dir(array_type))
         self.fast_views = self.fast_path and self.has_views
         self.index = index
+        self.category: int = dtype.category
+        self.itemsize: int = dtype.itemsize
+        self.array_dtype: Any = dtype.numpy
         self.is_complex: bool = dtype.is_complex
         self.is_real_float: bool = dtype.is_floating_point
         self.is_differentiable: bool = dtype.is_complex or dtype.is_floating_point

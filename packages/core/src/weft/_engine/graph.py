@@ -386,7 +386,7 @@ def accumulate(tensor: TensorBase, grad: TensorBase, owned: bool, create_graph: 
             tensor._grad = state.clone(grad) if create_graph else state.clone_like(grad, tensor)
     elif create_graph:
         tensor._grad = add(present, grad)
-    elif not state.add_quickly(present, grad):
+    elif not state.add_inplace(present, grad):
         tensor._grad = state.add_(present, grad)
 
 

@@ -26,7 +26,7 @@ except ImportError:
 
 
 # The declared functions by the names of their methods; set when they are ops.
-quick_methods: Final[dict[str, Any]] = dict.fromkeys(
+declared_methods: Final[dict[str, Any]] = dict.fromkeys(
     (
         "__getitem__",
         "__setitem__",
@@ -90,9 +90,9 @@ class TensorMethods(TensorBase):
                 try:
                     taken = array[key]
                 except IndexError:
-                    return quick_methods["__getitem__"](self, index)
+                    return declared_methods["__getitem__"](self, index)
                 return make_view(ops.basic, self, taken, (key,))
-        return quick_methods["__getitem__"](self, index)
+        return declared_methods["__getitem__"](self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Write elements by position: a number, or a tensor that can be broadcast.
@@ -103,7 +103,7 @@ class TensorMethods(TensorBase):
             For a position out of range, too many indices, or an index of another type.
         """
         if not self._key.fast_views or self._requires_grad or not written(self, index, value):
-            quick_methods["__setitem__"](self, index, value)
+            declared_methods["__setitem__"](self, index, value)
 
     def __delitem__(self, index: Any) -> None:
         """Raise TypeError: a tensor's shape stays as it is."""
@@ -123,7 +123,7 @@ class TensorMethods(TensorBase):
             out = reshaped(self, args)
             if out is not None:
                 return out
-        return quick_methods["view"](self, *args, size=size, dtype=dtype)
+        return declared_methods["view"](self, *args, size=size, dtype=dtype)
 
     def reshape(self, *args: Any, shape: Any = None) -> Any:
         """The same elements under another shape: a view where the strides allow it, else a copy."""
@@ -131,7 +131,7 @@ class TensorMethods(TensorBase):
             out = reshaped(self, args)
             if out is not None:
                 return out
-        return quick_methods["reshape"](self, *args, shape=shape)
+        return declared_methods["reshape"](self, *args, shape=shape)
 
     def flatten(self, start_dim: Any = 0, end_dim: Any = -1) -> Any:
         """The dimensions from ``start_dim`` to ``end_dim`` as one.
@@ -145,7 +145,7 @@ class TensorMethods(TensorBase):
             out = flattened(self, start_dim, end_dim)
             if out is not None:
                 return out
-        return quick_methods["flatten"](self, start_dim, end_dim)
+        return declared_methods["flatten"](self, start_dim, end_dim)
 
     def transpose(self, dim0: Any, dim1: Any) -> Any:
         """The view with two dimensions exchanged."""
@@ -160,7 +160,7 @@ class TensorMethods(TensorBase):
                 second += ndim
             if 0 <= first < ndim and 0 <= second < ndim:
                 return make_view(ops.transpose, self, array.swapaxes(first, second), (first, second))
-        return quick_methods["transpose"](self, dim0, dim1)
+        return declared_methods["transpose"](self, dim0, dim1)
 
     def t(self) -> Any:
         """The transpose of a matrix; a vector as it is."""
@@ -168,7 +168,7 @@ class TensorMethods(TensorBase):
             array = self._array
             if array.ndim == 2:
                 return make_view(ops.transpose, self, array.T, (0, 1))
-        return quick_methods["t"](self)
+        return declared_methods["t"](self)
 
     def permute(self, *args: Any, dims: Any = None) -> Any:
         """The view with the dimensions in another order."""
@@ -178,9 +178,9 @@ class TensorMethods(TensorBase):
                 try:
                     taken = self._array.transpose(order)
                 except ValueError:
-                    return quick_methods["permute"](self, *args)
+                    return declared_methods["permute"](self, *args)
                 return make_view(ops.permute, self, taken, (order,))
-        return quick_methods["permute"](self, *args, dims=dims)
+        return declared_methods["permute"](self, *args, dims=dims)
 
     def expand(self, *args: Any, size: Any = None, implicit: bool = False) -> Any:
         """The view in which dimensions of size 1 are repeated, without memory for it; -1 keeps a size."""
@@ -189,7 +189,7 @@ class TensorMethods(TensorBase):
             taken = expanded(self._array, sizes)
             if taken is not None:
                 return make_view(ops.expand, self, taken, (sizes,))
-        return quick_methods["expand"](self, *args, size=size, implicit=implicit)
+        return declared_methods["expand"](self, *args, size=size, implicit=implicit)
 
     def select(self, dim: Any, index: Any) -> Any:
         """One position along a dimension, which is removed.
@@ -213,7 +213,7 @@ class TensorMethods(TensorBase):
                 if 0 <= at < size:
                     key = (at, ...) if place == 0 else (*everything[:place], at, ...)
                     return make_view(ops.select, self, array[key], (place, at))
-        return quick_methods["select"](self, dim, index)
+        return declared_methods["select"](self, dim, index)
 
     def narrow(self, dim: Any, start: Any, length: Any) -> Any:
         """``length`` positions from ``start`` on, along a dimension.
@@ -238,7 +238,7 @@ class TensorMethods(TensorBase):
                     part = slice(first, end, 1)
                     key = (part,) if place == 0 else (*everything[:place], part)
                     return make_view(ops.slice_dim, self, array[key], (place, first, end, 1))
-        return quick_methods["narrow"](self, dim, start, length)
+        return declared_methods["narrow"](self, dim, start, length)
 
     def squeeze(self, dim: Any = None) -> Any:
         """The view without dimensions of size 1: all of them, or those that are named."""
@@ -252,7 +252,7 @@ class TensorMethods(TensorBase):
                 sizes = shape[1:] if place == 0 else (*shape[:place], *shape[place + 1 :])
                 taken = array.reshape(sizes)
                 return make_view(ops.squeeze, self, taken, ((place,),))
-        return quick_methods["squeeze"](self, dim)
+        return declared_methods["squeeze"](self, dim)
 
     def unsqueeze(self, dim: Any) -> Any:
         """The view with a dimension of size 1 more."""
@@ -267,9 +267,9 @@ class TensorMethods(TensorBase):
                 try:
                     taken = array.reshape(sizes)
                 except ValueError:
-                    return quick_methods["unsqueeze"](self, dim)
+                    return declared_methods["unsqueeze"](self, dim)
                 return make_view(ops.unsqueeze, self, taken, (place,))
-        return quick_methods["unsqueeze"](self, dim)
+        return declared_methods["unsqueeze"](self, dim)
 
     def size(self, dim: Any = None) -> Any:
         """The shape, or the size of one dimension."""
@@ -277,7 +277,7 @@ class TensorMethods(TensorBase):
             shape: tuple[Any, ...] = self._array.shape
             if self._key.fast_views and -len(shape) <= dim < len(shape):
                 return shape[dim]
-        return quick_methods["size"](self, dim)
+        return declared_methods["size"](self, dim)
 
     def item(self) -> Any:
         """Return the only element as a Python number.
@@ -296,13 +296,13 @@ class TensorMethods(TensorBase):
             array = self._array
             if array.size == 1:
                 return array.item()
-        return quick_methods["item"](self)
+        return declared_methods["item"](self)
 
     def detach(self) -> Any:
         """The same memory, without history: a new leaf that does not require grad."""
         if self._key.fast_views:
             return detached_alias(self, self._array)
-        return quick_methods["detach"](self)
+        return declared_methods["detach"](self)
 
 
 def basic_key(index: Any) -> Optional[tuple[Any, ...]]:

@@ -303,7 +303,7 @@ class State:
         self.clone_like: Any = None
         self.as_grad_dtype: Any = None
         self.add_: Any = None
-        self.add_quickly: Any = None  # says whether it did
+        self.add_inplace: Any = None  # says whether it did
         self.plus: Any = None
         self.ones_like: Any = None
         self.sum_to_size: Any = None

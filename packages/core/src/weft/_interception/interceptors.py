@@ -99,7 +99,11 @@ class Operation:
     def named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name; keywords without a parameter, as ``out``, stand beside the others."""
         known = self._signature.parameters
-        bound = self._signature.bind(*args, **{name: value for name, value in kwargs.items() if name in known})
+        try:
+            bound = self._signature.bind(*args, **{name: value for name, value in kwargs.items() if name in known})
+        except TypeError:
+            self._source(*args, **kwargs)  # which raises it with the function's name
+            raise
         return bound.arguments | {name: value for name, value in kwargs.items() if name not in known}
 
     def unnamed(self, args: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -10,7 +10,7 @@ from weft._devices.devices import cpu, key_of, keys_on, resolve_device
 from weft._devices.devices import device as Device
 from weft._dtypes.dtypes import dtype as DType
 from weft._engine.dispatch import current_node, make, spread_history
-from weft._engine.methods import TensorMethods, quick_methods
+from weft._engine.methods import TensorMethods, declared_methods
 from weft._engine.tensor import DETACHED, Extra, TensorBase, local
 from weft._interception.torch_function import arm, default_torch_function
 from weft._interception.transforms import stands_for_batch
@@ -425,7 +425,7 @@ def _size(self: Tensor, dim: int | None = None) -> Size | int:
     return size
 
 
-quick_methods["size"] = _size
+declared_methods["size"] = _size
 
 
 def fresh_extra(tensor: Any) -> Extra:

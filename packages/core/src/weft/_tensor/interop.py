@@ -28,7 +28,7 @@ from weft._dtypes.dtypes import (
 from weft._dtypes.float8 import converted
 from weft._engine import creation
 from weft._engine.dispatch import make
-from weft._engine.methods import quick_methods
+from weft._engine.methods import declared_methods
 from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import values_of
 from weft._errors import warn_caller
@@ -47,8 +47,8 @@ __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer"]
 def method(function: Callable[..., Any]) -> Callable[..., Any]:
     """Put a function on Tensor under its name; ``tensor_`` before it only tells it from a module's name."""
     name = function.__name__.removeprefix("tensor_")
-    if name in quick_methods:
-        quick_methods[name] = function
+    if name in declared_methods:
+        declared_methods[name] = function
     else:
         setattr(Tensor, name, function)
     return function
@@ -250,9 +250,9 @@ def tensor(
     weft.float32
     """
     if dtype is None and device is None and not requires_grad and not pin_memory:
-        quick = creation.vector(data)
-        if quick is not None:
-            return quick  # type: ignore[no-any-return]
+        small = creation.vector(data)
+        if small is not None:
+            return small  # type: ignore[no-any-return]
         remember_new_key()
     if state.intercepting and is_watched() and not isinstance(data, TensorBase):
         options = {"dtype": dtype, "device": device, "requires_grad": requires_grad, "pin_memory": pin_memory}

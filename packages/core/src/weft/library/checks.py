@@ -3,11 +3,12 @@
 Each takes the function's name first, for its message.
 """
 
+from weft._engine.fast_paths import OutOfRange
 from weft._errors import warn_caller
 from weft._interception.transforms import refuse_values
 from weft._settings import warn_caller_once
 from weft.ops._declare import number_in
-from weft.ops._geometry import OutOfRange, addressable, broadcast_shapes, elements, integers, wrap_dim
+from weft.ops._geometry import addressable, broadcast_shapes, elements, integers, wrap_dim
 
 __all__ = [
     "OutOfRange",

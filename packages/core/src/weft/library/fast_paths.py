@@ -1,13 +1,13 @@
-"""Fast paths of common call forms: positional arguments on plain tensors, straight to the kernel.
+"""Fast paths of common call forms: plain tensors, and arguments of the annotated types, straight to the kernel.
 
-`activation`, `affine`, `along` and `variant` make one for an op. It returns None for a call of another form, which the
-declared function then runs, or explains. `run_op` and `run_for_first` run an op on arrays that are checked already, and
-record it for the tensors in a mask.
+Give a `FastPath` to the declaration of a function. Its signature is read from the annotations: the tensors of a call
+have to be plain, of one dtype and device, and dims, numbers and flags of their types; what else there is to see of them
+is a function of yours. A call of another form is left to the declared function, which runs it, or explains.
+`Affine`, `AlongDim` and `OneOf` are fast paths of several functions.
 """
 
-from weft._engine.dimensions import along
-from weft._engine.functions import activation, affine, variant
-from weft._engine.functions import first as run_for_first
-from weft._engine.functions import run as run_op
+from weft._engine.dimensions import AlongDim
+from weft._engine.fast_paths import FastPath
+from weft._engine.functions import Affine, OneOf
 
-__all__ = ["activation", "affine", "along", "run_for_first", "run_op", "variant"]
+__all__ = ["Affine", "AlongDim", "FastPath", "OneOf"]

@@ -60,8 +60,8 @@ from weft._engine.dispatch import (
     unary_operator,
 )
 from weft._engine.dispatch_keys import DispatchKey, KernelBySize
-from weft._engine.functions import by_name
-from weft._engine.methods import quick_methods
+from weft._engine.fast_paths import FastPath
+from weft._engine.methods import declared_methods
 from weft._engine.tensor import TensorBase, install, is_collision, local, run_elsewhere, state
 from weft._errors import PluginError
 from weft._interception import transforms
@@ -89,6 +89,7 @@ __all__ = ["Declaration", "composite", "op", "pointwise", "public_functions"]
 OUTPUTS = ("output", "outputs", "later_outputs")  # what an op's gradients take of its results: one of them
 CATEGORIES = ("bool", "int", "float", "complex", "float8")
 Rule = tuple[Any, tuple[str, ...]]  # a gradient's function, and what it takes: gradients and values by name
+NO_NAMES: dict[str, Any] = {}
 NO_RULE: Rule = (None, ("grad",))
 R = TypeVar("R")
 ALL_DTYPES = "bool int float complex float8"  # for `dtypes`: what moves elements, or looks at each
@@ -490,7 +491,7 @@ class Declaration:
             raise error
         if key is not None:
             note(error, self.name, key)
-        if self.promotes and isinstance(error, ValueError):
+        if isinstance(error, ValueError) and (self.promotes or self.vmap == "elementwise"):
             explain_broadcast(self.short, [each for each in args if isinstance(each, TensorBase)])
         from weft.ops._explain import explained
 
@@ -731,8 +732,8 @@ def attach(
 ) -> None:
     """Put a function on Tensor under the names of its methods, operators and in-place variants."""
     for name in methods.split():
-        if name in quick_methods:
-            quick_methods[name] = function
+        if name in declared_methods:
+            declared_methods[name] = function
         elif operators is None or not name.startswith("__"):
             setattr(Tensor, name, function)
         else:
@@ -964,7 +965,7 @@ def op(
     vmap: str = "",
     linear: str = "",
     autocast: str = "",
-    quick: Any = None,
+    fast_path: FastPath | None = None,
     inplace_kernel: Any = None,
     scalars: str = "",
     name: str | None = None,
@@ -1004,9 +1005,8 @@ def op(
         In which arguments it is linear: together, or each group between ``|`` for itself.
     autocast : str
         What it wants inside of `weft.autocast`: ``"half"``, ``"float32"`` or ``"widest"`` of its arguments.
-    quick : callable
-        Of `weft._engine.functions` or `dimensions`: takes the op, and gives what runs the calls that programs make
-        most.
+    fast_path : FastPath
+        What runs common forms of calls; see `weft.library.fast_paths`.
     inplace_kernel : callable
         Takes the name of the in-place variant, its tensor and other arguments, and says whether it has written the
         result: the same for a variant to which the tensor's contents do not matter.
@@ -1029,9 +1029,9 @@ def op(
         declaration.vmap = vmap
         declaration.linear = tuple(tuple(group.split()) for group in linear.split("|")) if linear else ()
         inner = in_precision(source, autocast) if autocast else source
-        short = None if quick is None else quick(declaration.op)
+        attempt = None if fast_path is None else fast_path.bind(source, declaration.op)
         function = (
-            with_out(inner, out, error_type, short, scalars) if out else with_error_context(inner, short, scalars)
+            with_out(inner, out, error_type, attempt, scalars) if out else with_error_context(inner, attempt, scalars)
         )
         set_metadata(function, source, declaration, name is None)
 
@@ -1048,18 +1048,18 @@ def op(
         function.kernel = kernel
         function.formula = formula
         method = inner if view and not out else function
-        operators = None if short is None else lambda reflected, exchanged: product_operator(function, short)
+        operators = None if fast_path is None else lambda reflected, exchanged: product_operator(function, attempt)
         attach(method, methods, inplace, declaration, operators, is_view=view, inplace_kernel=inplace_kernel)
         return function
 
     return declare
 
 
-def product_operator(function: Any, quick: Any) -> Any:
+def product_operator(function: Any, attempt: Any) -> Any:
     """Python's operator of a function of two tensors; what is unknown may know how to combine with a tensor."""
 
     def operator(self: Any, other: Any) -> Any:
-        found = quick((self, other))
+        found = attempt((self, other), NO_NAMES)
         if found is not None:
             return found
         if isinstance(other, TensorBase) or hasattr(type(other), "__torch_function__"):
@@ -1079,7 +1079,7 @@ def composite(
     inplace_op: Any = None,
     data_dependent: bool = False,
     autocast: str = "",
-    quick: Any = None,
+    fast_path: FastPath | None = None,
     scalars: str = "",
     leaf: str = "",
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
@@ -1087,17 +1087,18 @@ def composite(
 
     ``inplace_op`` is the op that it is without its keyword arguments (`add` without ``alpha``): in place, a backend's
     function then writes directly. ``data_dependent``: the function reads values (sizes, bounds) from its tensors, so
-    that `vmap` runs it for each example. ``autocast``, ``scalars``: see `op`; ``quick``: what runs most calls.
+    that `vmap` runs it for each example. ``autocast``, ``fast_path``, ``scalars``: see `op`.
     ``leaf``: the name by which interceptors see it as one op, where its result is not made by ops.
     """
 
     def declare(source: Any) -> Any:
+        attempt = None if fast_path is None else fast_path.bind(source)
         inner = reads_values(source) if data_dependent else source
         inner = in_precision(inner, autocast) if autocast else inner
         function = (
-            with_out(inner, out, error_type, quick, scalars, leaf)
+            with_out(inner, out, error_type, attempt, scalars, leaf)
             if out
-            else with_error_context(inner, quick, scalars, leaf)
+            else with_error_context(inner, attempt, scalars, leaf)
         )
         set_metadata(function, source, None, True)
         method = inner if view and not out else function
@@ -1111,20 +1112,19 @@ def with_out(
     source: Any,
     rule: bool | str,
     error_type: type[Exception] = RuntimeError,
-    quick: Any = None,
+    attempt: Any = None,
     scalars: str = "",
     leaf: str = "",
 ) -> Any:
-    """The function with an ``out=`` argument; ``quick`` is tried first; ``scalars``: see `with_error_context`."""
+    """The function with an ``out=`` argument; other parameters: see `with_error_context`."""
     short = source.__name__
-    named = with_names(source, quick)
     scalars = f"{scalars} {annotated_numbers(source)}"
     first = first_of(source, scalars)
 
     @wraps(source)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and quick is not None:
-            found = quick(args)
+        if attempt is not None:
+            found = attempt(args, kwargs)
             if found is not None:
                 return found
         if operation is not None and state.intercepting and local.interceptors:
@@ -1136,10 +1136,6 @@ def with_out(
                     args, kwargs = with_numbers(source, scalars, args, kwargs)
                     break
         if out is None:
-            if kwargs and quick is not None:
-                found = named(args, kwargs)
-                if found is not None:
-                    return found
             try:
                 return source(*args, **kwargs)
             except Exception as error:
@@ -1177,21 +1173,21 @@ def with_out(
     return function
 
 
-def with_error_context(source: Any, quick: Any = None, scalars: str = "", leaf: str = "") -> Any:
-    """The function, with exceptions that know nothing of it put into its words; ``quick`` is tried first.
+def with_error_context(source: Any, attempt: Any = None, scalars: str = "", leaf: str = "") -> Any:
+    """The function, with exceptions that know nothing of it put into its words.
 
-    ``scalars`` are parameters that take numbers only, see `with_numbers`.
+    ``attempt`` is the call of its fast path, which is tried first; ``scalars`` are parameters that take numbers only,
+    see `with_numbers`.
 
     Functions with ``out=`` have that in the frame that they have already. Methods that return views do without, since
     a frame is much of what they cost: their ``self`` is a tensor, and geometry is checked by name.
     """
-    named = with_names(source, quick)
     scalars = f"{scalars} {annotated_numbers(source)}"
     first = first_of(source, scalars)
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if quick is not None:
-            found = named(args, kwargs) if kwargs else quick(args)
+        if attempt is not None:
+            found = attempt(args, kwargs)
             if found is not None:
                 return found
         if operation is not None and state.intercepting and local.interceptors:
@@ -1259,14 +1255,6 @@ def with_numbers(
 
     found = [number(parameter, value) for parameter, value in zip(places_of(source), args)]
     return (*found, *args[len(found) :]), {name: number(name, value) for name, value in kwargs.items()}
-
-
-def with_names(source: Any, quick: Any) -> Any:
-    """What is tried first of a call with keywords."""
-    if quick is None:
-        return None
-    declared = getattr(source, "__wrapped__", source)
-    return by_name(quick, parameters_of(declared), declared.__defaults__ or ())
 
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}

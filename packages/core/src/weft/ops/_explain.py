@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from weft._engine.fast_paths import OutOfRange
 from weft._engine.tensor import TensorBase
 from weft._errors import OutOfMemoryError
-from weft.ops._geometry import OutOfRange
 
 OURS = re.compile(r"[\w.<>]+(\(\)( missing| takes| got)|(\(\))?: )")  # how messages of ops, and of calls, begin
 LIBRARIES = ("weft", "numpy", "scipy", "ml_dtypes", "cupy")

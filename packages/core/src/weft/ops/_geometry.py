@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from weft._dtypes.float8 import is_float8
-from weft._engine.dimensions import chosen_dims
+from weft._engine.fast_paths import chosen_dims
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase
 
@@ -17,10 +17,6 @@ MAX_ELEMENTS = 2**63 - 1
 MAX_DIMS = 64  # NumPy's
 LEAST = -(1 << 62)  # among the integers that are taken without a closer look
 LARGE = 1 << 28  # bytes: below it, it is not worth asking whether there is so much memory
-
-
-class OutOfRange(IndexError):
-    """A kernel was given a position that is not in its dimension: see ops/indexing.py."""
 
 
 def wrap_dim(name: str, dim: Any, ndim: int, *, argument: str = "dim") -> int:

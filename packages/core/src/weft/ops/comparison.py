@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft._dtypes.dtypes import bool_, dtype, promote_types, result_dtype, scalar_dtype
-from weft._engine import functions
+from weft._engine.functions import Equal, MaskedFill, Where
 from weft._engine.tensor import TensorBase
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor, add_members
@@ -599,7 +599,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
-@composite("equal", quick=functions.same)
+@composite("equal", fast_path=Equal(takes="input other", dtypes="any"))
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements.
 
@@ -726,7 +726,7 @@ def _(grad, condition):
     return grad.masked_fill(condition, 0)
 
 
-@composite(out="exact shared", quick=functions.choice(choose.op))
+@composite(out="exact shared", fast_path=Where(choose.op, dtypes="bool", input="any", other="any"))
 def where(
     condition: Tensor, input: Tensor | Scalar | None = None, other: Tensor | Scalar | None = None
 ) -> Tensor | tuple[Tensor, ...]:
@@ -818,7 +818,7 @@ def _(grad, mask):
     return fill_where.op(grad, ~mask, 0).sum()
 
 
-@composite("masked_fill", "masked_fill_", quick=functions.filling(fill_where.op))
+@composite("masked_fill", "masked_fill_", fast_path=MaskedFill(fill_where.op, mask="bool"))
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
     """``input`` with another value where the mask holds.
 

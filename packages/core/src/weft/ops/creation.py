@@ -228,7 +228,7 @@ def filled(name: str, size: Any, value: Any, element: Any, device: Any, requires
     return finished(made, requires_grad)
 
 
-@composite(out="dtype", quick=creation.zeros, leaf="core::zeros")
+@composite(out="dtype", fast_path=creation.Zeros(), leaf="core::zeros")
 @documented(options=OPTIONS)
 def zeros(
     *size: int | Sequence[int],
@@ -260,7 +260,7 @@ def zeros(
     return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
 
 
-@composite(out="dtype", quick=creation.constant(1.0), leaf="core::ones")
+@composite(out="dtype", fast_path=creation.Ones(), leaf="core::ones")
 @documented(options=OPTIONS)
 def ones(
     *size: int | Sequence[int],
@@ -292,7 +292,7 @@ def ones(
     return filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
 
 
-@composite(out="dtype", quick=creation.full, leaf="core::full")
+@composite(out="dtype", fast_path=creation.Full(takes="size fill_value"), leaf="core::full")
 @documented(options=OPTIONS)
 def full(
     size: int | Sequence[int],
@@ -404,7 +404,7 @@ def empty_like(
     return like(input, None, dtype, device, requires_grad, memory_format)
 
 
-@composite(quick=creation.constant_like(0.0), leaf="core::zeros_like")
+@composite(fast_path=creation.FullLike(0.0), leaf="core::zeros_like")
 @documented(options=LIKE_OPTIONS)
 def zeros_like(
     input: Tensor,
@@ -433,7 +433,7 @@ def zeros_like(
     return like(input, 0, dtype, device, requires_grad, memory_format)
 
 
-@composite(quick=creation.constant_like(1.0), leaf="core::ones_like")
+@composite(fast_path=creation.FullLike(1.0), leaf="core::ones_like")
 @documented(options=LIKE_OPTIONS)
 def ones_like(
     input: Tensor,
@@ -721,7 +721,7 @@ def empty_strided(
     return finished(make(with_strides(xp, flat._array, size, strides), flat._key), requires_grad)
 
 
-@composite(out="dtype", quick=creation.counting, leaf="core::arange")
+@composite(out="dtype", fast_path=creation.Arange(takes="start end step"), leaf="core::arange")
 @documented(options=OPTIONS)
 def arange(
     start: Number | Tensor = 0,
@@ -948,7 +948,12 @@ def evenly_in_half(start: Any, end: Any, steps: int, number: Any) -> Any:
     return numpy.where(place < steps // 2, first + step * after, last - step * before)
 
 
-@composite(out="dtype", data_dependent=True, quick=creation.spaced, leaf="core::linspace")
+@composite(
+    out="dtype",
+    data_dependent=True,
+    fast_path=creation.Linspace(takes="start end steps"),
+    leaf="core::linspace",
+)
 @documented(options=OPTIONS)
 def linspace(
     start: Scalar | Tensor,
@@ -1033,7 +1038,7 @@ def logspace(
     return finished(from_host(values.astype(element.numpy), device), requires_grad)
 
 
-@composite(out="dtype", quick=creation.identity, leaf="core::eye")
+@composite(out="dtype", fast_path=creation.Eye(takes="n m"), leaf="core::eye")
 @documented(options=OPTIONS)
 def eye(
     n: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft._dtypes.dtypes import finfo, int64
-from weft._engine import dimensions
+from weft._engine.fast_paths import FastPath
 from weft._engine.tensor import TensorBase, local
 from weft._interception.transforms import is_wrapped
 from weft._tensor.base import Tensor
@@ -26,7 +26,7 @@ from weft.types import DType
     result="same",
     compute_dtype="float32",
     vmap="along_dims",
-    quick=dimensions.along,
+    fast_path=FastPath(),
     linear="input",
 )
 def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
@@ -99,7 +99,7 @@ def reversed_cumsum(tensor: Any, dim: int) -> Any:
     result="same",
     compute_dtype="float32",
     vmap="along_dims",
-    quick=dimensions.along,
+    fast_path=FastPath(),
 )
 def cumprod(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
     """The products of all elements up to each one, along a dimension.

@@ -13,9 +13,10 @@ import numpy
 
 from weft._devices.devices import backend_of
 from weft._dtypes.dtypes import BY_NUMPY, bool_, dtype, int64, scalar_dtype, uint64
-from weft._engine import functions
 from weft._engine.dispatch import make
-from weft._engine.methods import quick_methods
+from weft._engine.fast_paths import OutOfRange
+from weft._engine.functions import Gather, IndexSelect
+from weft._engine.methods import declared_methods
 from weft._engine.tensor import TensorBase, local, state
 from weft._interception.interceptors import intercepted, is_watched, method_operation
 from weft._interception.torch_function import call_override, overriding
@@ -26,7 +27,7 @@ from weft._tensor.interop import as_tensor, tensor
 from weft._tensor.layout import in_order
 from weft.ops._batching import one_by_one
 from weft.ops._declare import ALL_DTYPES, composite, op
-from weft.ops._geometry import OutOfRange, broadcast_shapes, check_index, require_tensors, wrap_dim, wrap_dims
+from weft.ops._geometry import broadcast_shapes, check_index, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import (
     bump,
     check_out,
@@ -774,8 +775,8 @@ def overridden(name: str, error: Exception, self: Any, index: Any, *value: Any) 
     return call_override(getattr(Tensor, name), types, (self, index, *value), {})
 
 
-quick_methods["__getitem__"] = getitem
-quick_methods["__setitem__"] = setitem
+declared_methods["__getitem__"] = getitem
+declared_methods["__setitem__"] = setitem
 
 
 def copy_values(target: Any, source: Any, name: str) -> Any:
@@ -930,7 +931,7 @@ def in_range(name: str, index: Any, size: int, dim: int, kind: type[Exception] =
     out="exact",
     dtypes=ALL_DTYPES,
     linear="input",
-    quick=functions.selecting,
+    fast_path=IndexSelect(dtypes="any", index="int64"),
 )
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Select the slices at some positions along a dimension.
@@ -1007,7 +1008,7 @@ def _(batch):
     out="exact",
     vmap="along_dims",
     linear="input",
-    quick=functions.choosing,
+    fast_path=Gather(dtypes="any", index="int64"),
 )
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Gather one element for each position in ``index``: ``out[i][j] = input[index[i][j]][j]`` for dim 0.

@@ -10,7 +10,8 @@ from typing import Any
 import numpy
 
 from weft._dtypes.dtypes import int64, result_dtype
-from weft._engine import dimensions, functions
+from weft._engine.dimensions import Roll
+from weft._engine.functions import Join
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor
 from weft._tensor.interop import tensor
@@ -72,7 +73,7 @@ def promoted(tensors: list[Any]) -> list[Any]:
     vmap="along_dims",
     linear="tensors",
     autocast="widest",
-    quick=functions.joining,
+    fast_path=Join(),
 )
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, axis: int | None = None) -> Tensor:
     """Concatenate tensors along a dimension that they have.
@@ -206,7 +207,7 @@ def common_dim(name: str, tensors: list[Any], dim: Any) -> int:
     vmap="along_dims",
     linear="tensors",
     autocast="widest",
-    quick=functions.stacking,
+    fast_path=Join(stacks=True),
 )
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors of one shape along a new dimension.
@@ -742,7 +743,13 @@ def flipud(input: Tensor) -> Tensor:
     return flip(input, 0)
 
 
-@op("roll", dtypes=ALL_DTYPES, vmap="along_dims", linear="input", quick=dimensions.rolling)
+@op(
+    "roll",
+    dtypes=ALL_DTYPES,
+    vmap="along_dims",
+    linear="input",
+    fast_path=Roll(dtypes="any"),
+)
 def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = ()) -> Tensor:
     """Shift elements along some dimensions; those pushed out come in at the other end.
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from weft._dtypes.dtypes import float32, int8, int64, result_dtype, uint8
-from weft._engine import functions
+from weft._engine.functions import MatrixProduct, SumWithProduct, transposed_product
 from weft._engine.tensor import TensorBase
 from weft._errors import warn_deprecated
 from weft._tensor.base import Tensor, add_members
@@ -50,7 +50,7 @@ def same_dtype(name: str, *tensors: Any) -> None:
     out="exact",
     linear="input | other",
     autocast="half",
-    quick=functions.matrix_product,
+    fast_path=MatrixProduct(dtypes="any"),
 )
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product.
@@ -107,18 +107,18 @@ def _(xp, input, other):
     return xp.matmul(input, other)
 
 
-quick_transposed = functions.transposed_product(matmul.op)
+product_with_transpose = transposed_product(matmul.op)
 
 
 def times_adjoint(left: Any, right: Any) -> Any:
     """A matrix times the conjugate transpose of another."""
-    found = quick_transposed(left, right, False)
+    found = product_with_transpose(left, right, False)
     return matmul.op(left, conj(right.mT)) if found is None else found
 
 
 def adjoint_times(left: Any, right: Any) -> Any:
     """The conjugate transpose of a matrix times another."""
-    found = quick_transposed(left, right, True)
+    found = product_with_transpose(left, right, True)
     return matmul.op(conj(left.mT), right) if found is None else found
 
 
@@ -517,7 +517,13 @@ def with_product(name: str, input: Any, a: Any, b: Any, product: Any, beta: Any,
     return sum_with_product.op(input, a, b, beta, alpha)
 
 
-@composite("addmm", "addmm_", out="exact", autocast="half", quick=functions.sum_and_product(sum_with_product.op))
+@composite(
+    "addmm",
+    "addmm_",
+    out="exact",
+    autocast="half",
+    fast_path=SumWithProduct(sum_with_product.op, takes="input mat1 mat2", constants=(1, 1)),
+)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """``beta * input + alpha * (mat1 @ mat2)``.
 

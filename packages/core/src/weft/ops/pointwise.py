@@ -9,8 +9,10 @@ from types import NoneType
 from typing import Any
 
 from weft._dtypes.dtypes import INTEGER, complex128, dtype, finfo, float64, get_default_dtype, int64, result_dtype
-from weft._engine import functions, gradients
+from weft._engine import gradients
 from weft._engine.dispatch import inplace_operator
+from weft._engine.fast_paths import FastPath
+from weft._engine.functions import Clamp
 from weft._engine.tensor import TensorBase, state
 from weft._tensor.base import Tensor, add_members
 from weft._tensor.named_results import named
@@ -1610,7 +1612,7 @@ def _(grad, input, min, max):
     return grad.masked_fill(~chosen, 0)
 
 
-@composite("clamp clip", "clamp_ clip_", out=True, quick=functions.operands(clamped.op, 3, (None,), alike=True))
+@composite("clamp clip", "clamp_ clip_", out=True, fast_path=Clamp(clamped.op))
 def clamp(input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None) -> Tensor:
     """Each element moved into [min, max].
 
@@ -1783,7 +1785,7 @@ def _(grad, input, end):
     return grad * conj(end - input)
 
 
-@composite("lerp", "lerp_", out=True, quick=functions.operands(interpolated.op, 3, tensors=2))
+@composite("lerp", "lerp_", out=True, fast_path=FastPath(interpolated.op))
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
     """The point between ``input`` (weight 0) and ``end`` (weight 1), element by element.
 
@@ -1853,7 +1855,7 @@ def _(grad, tensor1, value):
     return grad * conj(tensor1 * value)
 
 
-@composite("addcmul", "addcmul_", out=True, quick=functions.operands(plus_scaled_product.op, 4, (1,), 3, only=True))
+@composite("addcmul", "addcmul_", out=True, fast_path=FastPath(plus_scaled_product.op))
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``.
 
@@ -1907,7 +1909,7 @@ def _(grad, tensor1, tensor2, value):
     return -grad * conj(value * tensor1 / (tensor2 * tensor2))
 
 
-@composite("addcdiv", "addcdiv_", out=True, quick=functions.operands(plus_scaled_quotient.op, 4, (1,), 3, only=True))
+@composite("addcdiv", "addcdiv_", out=True, fast_path=FastPath(plus_scaled_quotient.op))
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """``input + value * tensor1 / tensor2``.
 
@@ -2029,4 +2031,4 @@ def accumulated(target: Any, other: Any) -> Any:
 
 state.plus = plus
 state.add_ = accumulated
-state.add_quickly = inplace_operator(plus.op, "add_")
+state.add_inplace = inplace_operator(plus.op, "add_")

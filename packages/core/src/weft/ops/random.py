@@ -15,7 +15,7 @@ from weft._docstrings import LIKE_OPTIONS, OPTIONS, documented
 from weft._dtypes.dtypes import element_type, finfo, float16, get_default_dtype, int64
 from weft._dtypes.float8 import refuse_float8
 from weft._engine.dispatch import bump, make, wrap
-from weft._engine.functions import run
+from weft._engine.fast_paths import FastPath
 from weft._engine.methods import whole_numbers
 from weft._engine.tensor import TensorBase, local, state
 from weft._interception.transforms import drawn
@@ -40,27 +40,26 @@ MODERATE = 1e38  # a number below which differences are no infinities in float32
 FEW = 1 << 20  # elements of a shape that needs no look at the memory there is
 
 
-def quick_samples(sampler: str) -> Any:
-    """New samples of a few elements, of the default dtype and generator; see `weft._engine.functions`."""
+def new_samples(sampler: str) -> FastPath:
+    """New samples of a few elements, of the default dtype and generator."""
 
-    def quick(args: tuple[Any, ...]) -> Any:
+    def compute(values: list[Any]) -> Any:
         key = state.new_key
-        if key is None or not args or state.intercepting or local.levels:
+        if key is None or state.intercepting or local.levels:
             return None
-        shape = whole_numbers(args, 0)
-        if shape is None:
-            return None
+        (shape,) = values
         count = math.prod(shape)
         if count > FEW or len(shape) > 8 or key.dtype.is_float8:
             return None
         return make(default_generator_of(key.device).sample(sampler, count, key.dtype.numpy).reshape(shape), key)
 
-    return quick
+    return FastPath(compute=compute)
 
 
-def quick_integers(args: tuple[Any, ...]) -> Any:
+def new_integers(values: list[Any]) -> Any:
     """The same for whole numbers of int64, by ``(high, size)`` or ``(low, high, size)``."""
     key = state.new_key
+    (args,) = values
     bounds = args[:-1] if len(args) == 3 else (0, *args[:-1])
     if len(bounds) != 2 or key is None or state.intercepting or local.levels:
         return None
@@ -74,16 +73,17 @@ def quick_integers(args: tuple[Any, ...]) -> Any:
     return wrap(found.reshape(shape), key)
 
 
-def quick_order(args: tuple[Any, ...]) -> Any:
+def new_order(values: list[Any]) -> Any:
     """The same for the order of a few numbers."""
     key = state.new_key
-    if key is None or len(args) != 1 or type(args[0]) is not int or state.intercepting or local.levels:
+    (count,) = values
+    if key is None or not 0 <= count <= FEW or state.intercepting or local.levels:
         return None
-    return wrap(default_generator_of(key.device).sample("permutation", args[0]), key) if 0 <= args[0] <= FEW else None
+    return wrap(default_generator_of(key.device).sample("permutation", count), key)
 
 
-def quick_fill(sampler: str, *defaults: float) -> Any:
-    """A few samples by two numbers, written to a tensor that does not take their history; see ``fill`` of `op`."""
+def samples_inplace(sampler: str, *defaults: float) -> Any:
+    """A few samples by two numbers, written to a tensor that does not take their history; see `op`."""
 
     def fill(name: str, self: Any, args: tuple[Any, ...]) -> bool:
         key, array, counter = self._key, self._array, self._version_counter
@@ -109,7 +109,7 @@ def quick_fill(sampler: str, *defaults: float) -> Any:
     return fill
 
 
-@composite(quick=quick_samples("uniform"), leaf="core::rand")
+@composite(fast_path=new_samples("uniform"), leaf="core::rand")
 @documented(options=OPTIONS)
 def rand(
     *size: int | Sequence[int],
@@ -150,7 +150,7 @@ def rand(
     return sampled("rand", size, "uniform", (), generator, out, dtype, device, requires_grad)
 
 
-@composite(quick=quick_samples("normal"), leaf="core::randn")
+@composite(fast_path=new_samples("normal"), leaf="core::randn")
 @documented(options=OPTIONS)
 def randn(
     *size: int | Sequence[int],
@@ -191,7 +191,7 @@ def randn(
     return sampled("randn", size, "normal", (), generator, out, dtype, device, requires_grad)
 
 
-@composite(quick=quick_integers, leaf="core::randint")
+@composite(fast_path=FastPath(compute=new_integers), leaf="core::randint")
 @documented(options=OPTIONS)
 def randint(
     *args: int | Sequence[int],
@@ -252,7 +252,7 @@ def randint(
     return sampled("randint", (given["size"],), "integers", bounds, generator, out, element, device, requires_grad)
 
 
-@composite(quick=quick_order, leaf="core::randperm")
+@composite(fast_path=FastPath(compute=new_order, takes="n"), leaf="core::randperm")
 @documented(options=OPTIONS)
 def randperm(
     n: int,
@@ -539,7 +539,7 @@ def no_gradient(grad: Any) -> Any:
     return zeros_like(grad)
 
 
-@op(inplace="uniform_", name="uniform", vmap="random", inplace_kernel=quick_fill("uniform", 0.0, 1.0))
+@op(inplace="uniform_", name="uniform", vmap="random", inplace_kernel=samples_inplace("uniform", 0.0, 1.0))
 def _uniform(
     input: Tensor, *bounds: Number | Tensor, generator: Generator | None = None, **named: Number | Tensor
 ) -> Tensor:
@@ -566,7 +566,7 @@ def _(xp, input, low, high, generator):
 _uniform.gradient("input")(no_gradient)
 
 
-@op(inplace="normal_", name="normal_fill", vmap="random", inplace_kernel=quick_fill("normal", 0.0, 1.0))
+@op(inplace="normal_", name="normal_fill", vmap="random", inplace_kernel=samples_inplace("normal", 0.0, 1.0))
 def _normal(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers of this mean and standard deviation."""
     check_continuous("normal_", input.dtype)
@@ -750,20 +750,35 @@ def room(name: str, out: Any, shape: tuple[int, ...]) -> Any:
     return out if out._array.shape == shape else out.new_empty(shape)
 
 
-def quick_events(args: tuple[Any, ...]) -> Any:
-    """Events by the probabilities in a tensor, of the default generator; see `weft._engine.functions`."""
-    if len(args) != 1 or not isinstance(args[0], TensorBase) or local.levels:
-        return None
-    input = args[0]
-    key = input._key
-    if not key.fast_path or not key.is_real_float:
-        return None
-    source = default_generator_of(key.device)
-    mask = 1 if input._requires_grad else 0
-    return run(_bernoulli_each.op, key, (input, None, source), [input._array, None, source], mask)
+@op(name="bernoulli", dtypes="bool int float", vmap="random")
+def _bernoulli_each(input: Tensor, p: float | None, generator: Generator) -> Tensor:
+    """1 with the probability that each element is, or all with probability `p`; else 0."""
+    return _bernoulli_each.op(input, p, generator)
 
 
-@composite("bernoulli", quick=quick_events)
+@_bernoulli_each.kernel
+def _(xp, input, p, generator):
+    if p is None:
+        check_probabilities("bernoulli", input)
+        ordered = input if input.flags.c_contiguous else xp.ascontiguousarray(input)
+        flat = generator.sample("bernoulli_each", ordered.reshape(-1))
+    else:
+        flat = generator.sample("bernoulli", input.size, p)
+    return flat.astype(input.dtype).reshape(input.shape)
+
+
+_bernoulli_each.gradient("input")(no_gradient)
+
+
+def with_default_generator(values: list[Any], arrays: list[Any]) -> bool:
+    """Events by the probabilities in a tensor."""
+    options = None, default_generator_of(values[0]._key.device)
+    values += options
+    arrays += options
+    return not local.levels
+
+
+@composite("bernoulli", fast_path=FastPath(_bernoulli_each.op, prepare=with_default_generator, takes="input"))
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
@@ -799,26 +814,6 @@ def bernoulli(
         return _bernoulli_each.op(input, p, source)
     to_fill = room("bernoulli", out, input._array.shape)
     return write_out("bernoulli", out, _bernoulli.op(to_fill, input if p is None else None, p, source))
-
-
-@op(name="bernoulli", dtypes="bool int float", vmap="random")
-def _bernoulli_each(input: Tensor, p: float | None, generator: Generator) -> Tensor:
-    """1 with the probability that each element is, or all with probability `p`; else 0."""
-    return _bernoulli_each.op(input, p, generator)
-
-
-@_bernoulli_each.kernel
-def _(xp, input, p, generator):
-    if p is None:
-        check_probabilities("bernoulli", input)
-        ordered = input if input.flags.c_contiguous else xp.ascontiguousarray(input)
-        flat = generator.sample("bernoulli_each", ordered.reshape(-1))
-    else:
-        flat = generator.sample("bernoulli", input.size, p)
-    return flat.astype(input.dtype).reshape(input.shape)
-
-
-_bernoulli_each.gradient("input")(no_gradient)
 
 
 @composite(leaf="core::normal")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy
 
 from weft._dtypes.dtypes import bool_, element_type, get_default_dtype, int64
-from weft._engine import dimensions
 from weft._engine.arrays import row_sums
+from weft._engine.dimensions import Deviation, Extreme, Extremum, Product, Variance
+from weft._engine.fast_paths import FastPath
 from weft._engine.tensor import TensorBase, state
 from weft._errors import warn_caller
 from weft._interception.transforms import is_wrapped
@@ -159,7 +159,7 @@ def peaks(xp: Any, input: Any, axis: Any) -> Any:
     compute_dtype="float32",
     vmap="along_dims",
     linear="input",
-    quick=dimensions.reduction,
+    fast_path=FastPath(),
 )
 def sum(
     input: Tensor,
@@ -272,7 +272,7 @@ def spread(grad: Any, shape: tuple[int, ...], dim: tuple[int, ...], keepdim: boo
     result="same",
     compute_dtype="float32",
     vmap="along_dims",
-    quick=dimensions.reduction,
+    fast_path=FastPath(),
 )
 def nansum(
     input: Tensor, dim: int | Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
@@ -324,7 +324,7 @@ def _(grad, input, dim, keepdim):
     dtypes="float complex",
     vmap="along_dims",
     linear="input",
-    quick=dimensions.reduction,
+    fast_path=FastPath(),
 )
 def mean(
     input: Tensor,
@@ -431,7 +431,7 @@ def nanmean(
     compute_dtype="float32",
     vmap="along_dims",
     autocast="float32",
-    quick=partial(dimensions.reduction, single=True),
+    fast_path=Product(),
 )
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """The product over one dimension, or over all.
@@ -568,7 +568,7 @@ def extreme(name: str, xp_name: str, what: str) -> Any:
         compute_dtype="native",
         dtypes=REAL,
         vmap="along_dims",
-        quick=partial(dimensions.reduction, some=True),
+        fast_path=Extremum(),
     )(function)
 
     @declared.kernel
@@ -673,7 +673,12 @@ def finder(name: str, xp_name: str) -> Any:
     tensor([{"0, 1" if "max" in name else "1, 0"}])
     """
     declared = op(
-        name, out="exact", compute_dtype="float32", gradient=None, vmap="along_dims", quick=dimensions.position
+        name,
+        out="exact",
+        compute_dtype="float32",
+        gradient=None,
+        vmap="along_dims",
+        fast_path=Extremum(dtypes="real"),
     )(function)
 
     @declared.kernel
@@ -754,8 +759,8 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
 
     over.__doc__ = function.__doc__
     whole = op(name=f"{name}_all", result="same", dtypes=REAL, vmap="rows")(over)
-    quick = partial(dimensions.extremes, whole=whole.op, pair=pair)
-    declared = op(name, out="exact parts", vmap="along_dims", quick=quick)(function)
+    fast_path = Extreme(whole.op, pair)
+    declared = op(name, out="exact parts", vmap="along_dims", fast_path=fast_path)(function)
 
     @declared.kernel
     def _(xp, input, dim, keepdim):
@@ -896,7 +901,7 @@ def truth_over(name: str, doc: str, example: str) -> Any:
         dtypes=ALL_DTYPES,
         gradient=None,
         vmap="along_dims",
-        quick=partial(dimensions.reduction, every=True),
+        fast_path=FastPath(dtypes="any"),
     )(function)
 
     @declared.kernel
@@ -986,7 +991,11 @@ def spread_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction:
     return dims, off
 
 
-@composite("var", out=True, quick=dimensions.variance(variance.op))
+@composite(
+    "var",
+    out=True,
+    fast_path=Variance(variance.op, takes="input dim unbiased keepdim"),
+)
 def var(
     input: Tensor,
     dim: int | Sequence[int] | None = None,
@@ -1025,7 +1034,7 @@ def var(
     return variance.op(input, dims, off, keepdim)
 
 
-@composite("std", out=True, quick=dimensions.variance(variance.op, root.op))
+@composite("std", out=True, fast_path=Deviation(variance.op, root.op, takes="input dim unbiased keepdim"))
 def std(
     input: Tensor,
     dim: int | Sequence[int] | None = None,
@@ -1161,7 +1170,7 @@ def _(grad, input, output, dim, keepdim):
     return spread(grad, shape, dim, keepdim) * conj(weight)
 
 
-@composite("logsumexp", out=True, quick=dimensions.reduction(log_sum.op))
+@composite("logsumexp", out=True, fast_path=FastPath(log_sum.op))
 def logsumexp(input: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """The logarithm of the sum of exponentials over some dimensions, without overflow.
 

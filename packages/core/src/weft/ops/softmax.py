@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft._dtypes.dtypes import check_bits, dtype
-from weft._engine import dimensions
+from weft._engine.dimensions import Norm
+from weft._engine.fast_paths import FastPath
 from weft._lazy import lazy
 from weft._tensor.base import Tensor, add_members
 from weft._tensor.layout import in_order
@@ -138,7 +139,7 @@ def normalizing(name: str, input: Any, dim: int, dtype: Any, declared: Any) -> A
     return declared.op(input, wrap_dim(name, dim, input.ndim))
 
 
-@composite("softmax", out="exact", quick=dimensions.along(softmax_op.op))
+@composite("softmax", out="exact", fast_path=FastPath(softmax_op.op))
 def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """``exp(input)`` divided by its sum along a dimension, without overflow.
 
@@ -158,7 +159,7 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return normalizing("softmax", input, dim, dtype, softmax_op)
 
 
-@composite("log_softmax", out="exact", quick=dimensions.along(log_softmax_op.op))
+@composite("log_softmax", out="exact", fast_path=FastPath(log_softmax_op.op))
 def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """The logarithm of `softmax`, accurate where that is close to 0.
 
@@ -273,7 +274,12 @@ def _(grad, input, output, ord, dim, keepdim):
     return input * size.pow(ord - 2) * (whole / some.pow(ord - 1)).masked_fill(none, 0)
 
 
-@composite("norm", out="exact", quick=dimensions.norm(vector_norm.op), scalars="p")
+@composite(
+    "norm",
+    out="exact",
+    fast_path=Norm(vector_norm.op, takes="input p dim keepdim"),
+    scalars="p",
+)
 def norm(
     input: Tensor,
     p: float | str | None = "fro",

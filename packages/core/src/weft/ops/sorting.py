@@ -9,7 +9,8 @@ from typing import Any
 import numpy
 
 from weft._dtypes.dtypes import bool_, float64, iinfo, int32, int64, result_dtype
-from weft._engine import dimensions
+from weft._engine.dimensions import TopK
+from weft._engine.fast_paths import FastPath
 from weft._engine.tensor import TensorBase
 from weft._tensor.base import Tensor
 from weft._tensor.layout import in_order
@@ -139,7 +140,7 @@ def _(grad, later_outputs, input_shape, dim):
     return at_positions(grad, later_outputs[0], input_shape, dim, True)
 
 
-@composite("sort", out="exact", quick=dimensions.ordering(ordered.op, named("sort", "values indices")))
+@composite("sort", out="exact", fast_path=FastPath(ordered.op, dtypes="real", result=named("sort", "values indices")))
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> tuple[Tensor, Tensor]:
     """The elements in order along a dimension, and where they were.
 
@@ -244,7 +245,16 @@ def _(grad, later_outputs, input_shape, dim):
     return at_positions(grad, later_outputs[0], input_shape, dim, True)
 
 
-@composite("topk", out="exact", quick=dimensions.largest(top.op, named("topk", "values indices")))
+@composite(
+    "topk",
+    out="exact",
+    fast_path=TopK(
+        top.op,
+        takes="input k dim largest sorted",
+        dtypes="real",
+        result=named("topk", "values indices"),
+    ),
+)
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
     """The k largest (or smallest) elements along a dimension, and where they are.
 

@@ -15,7 +15,7 @@ from weft import _display_name
 from weft._devices.devices import key_of
 from weft._dtypes.dtypes import BY_NUMPY, element_type, int64
 from weft._dtypes.dtypes import dtype as dtype_class
-from weft._engine import dimensions
+from weft._engine.dimensions import Flatten
 from weft._engine.dispatch import Op, apply_view_fn, make
 from weft._engine.methods import expanded
 from weft._engine.methods import ops as methods_ops
@@ -604,7 +604,7 @@ def _(batch):
     return unsqueeze.op(input, dim + 1)
 
 
-@composite("flatten", quick=dimensions.flattening)
+@composite("flatten", fast_path=Flatten(takes="input start_dim end_dim", dtypes="any"))
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the dimensions from ``start_dim`` to ``end_dim`` into one.
 

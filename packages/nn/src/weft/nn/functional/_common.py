@@ -21,7 +21,6 @@ __all__ = [
     "in_layout_of",
     "in_single",
     "inplace_or_not",
-    "plain_numbers",
     "reduce_loss",
     "require_flags",
     "require_numbers",
@@ -51,13 +50,14 @@ def for_axes(name: str, count: int, **pieces: str) -> Callable[[Any], Any]:
 def explaining(namespace: Any, names: Iterable[str]) -> None:
     """Have the exceptions of Python's own that public functions end with put into their words, as ops have it.
 
-    A function's attribute ``quick`` is what runs most of its calls; see `weft.library.fast_paths`.
+    A function's attribute ``fast_path`` runs common forms of its calls; see `weft.library.fast_paths`.
     """
     for name in names:
         function = vars(namespace)[name]
         if not hasattr(function, "is_public"):  # those of declarations do it already
-            quick = getattr(function, "quick", None)
-            setattr(namespace, name, wraps(function)(with_error_context(function, quick)))
+            fast_path = getattr(function, "fast_path", None)
+            attempt = None if fast_path is None else fast_path.bind(function)
+            setattr(namespace, name, wraps(function)(with_error_context(function, attempt)))
             getattr(namespace, name).__module__ = namespace.__name__  # where pickle finds it
 
 
@@ -87,17 +87,6 @@ def sizes(name: str, argument: str, value: Any, count: int) -> tuple[int, ...]:
             f"spatial dimension, but got {argument}={list(whole)}"
         )
     return whole
-
-
-def plain_numbers(values: Iterable[Any]) -> bool:
-    """Whether each is an int or a tuple of ints, and no truth value or the like: equal calls mean the same then."""
-    for value in values:
-        if type(value) is tuple:
-            if not plain_numbers(value):
-                return False
-        elif type(value) is not int:
-            return False
-    return True
 
 
 def whole_number(name: str, argument: str, value: Any, wanted: str = "int") -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 import weft
 from weft import Tensor
-from weft.library import fast_paths, formulas
+from weft.library import formulas
 from weft.library.checks import warn_caller, wrap_dim
 from weft.library.declare import composite, in_half_precision, op
+from weft.library.fast_paths import AlongDim, FastPath, OneOf
 from weft.library.formulas import clip, erf, exp, expm1, log1pexp, maximum, minimum, where
 from weft.nn.functional._common import check_floating, inplace_or_not, require_flags, require_numbers
 from weft.ops.activation import relu as core_relu
@@ -45,7 +45,7 @@ def set_backward(forward: Any, backward: Any) -> None:
     backward.gradient("output_grad", needs)(backward.op)
 
 
-@composite(quick=fast_paths.activation(core_relu.op))
+@composite(fast_path=FastPath(core_relu.op))
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """``max(input, 0)``, element by element.
 
@@ -85,7 +85,7 @@ def relu_(input: Tensor) -> Tensor:
     dtypes="float",
     namespace="nn",
     vmap="elementwise",
-    quick=partial(fast_paths.variant, names=("none", "tanh")),
+    fast_path=OneOf("none", "tanh"),
 )
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """Each element times the probability that a standard normal number is below it.
@@ -166,7 +166,7 @@ def chosen_dim(name: str, input: Tensor, dim: int | None) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
-@composite(quick=fast_paths.along(softmax_op.op))
+@composite(fast_path=AlongDim(softmax_op.op))
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: weft.dtype | None = None) -> Tensor:
     """``exp(input)`` divided by its sum along a dimension; see `weft.softmax`.
 
@@ -205,7 +205,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     return core_softmax(-input, chosen_dim("softmin", input, dim), dtype=dtype)
 
 
-@composite(quick=fast_paths.along(log_softmax_op.op))
+@composite(fast_path=AlongDim(log_softmax_op.op))
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: weft.dtype | None = None) -> Tensor:
     """The logarithm of `softmax`, computed without loss of precision.
 
@@ -449,7 +449,7 @@ def _(output_grad, input, slope):
 set_backward(leaky_relu_op, leaky_relu_backward)
 
 
-@composite(quick=fast_paths.activation(leaky_relu_op.op, (0.01,)))
+@composite(fast_path=FastPath(leaky_relu_op.op, takes="input negative_slope"))
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where it is positive, else ``negative_slope * x``.
 
@@ -746,7 +746,7 @@ def _(output_grad, input):
 set_backward(hardsigmoid_op, hardsigmoid_backward)
 
 
-@composite(quick=fast_paths.activation(hardsigmoid_op.op))
+@composite(fast_path=FastPath(hardsigmoid_op.op))
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """``relu6(x + 3) / 6``, a sigmoid of straight lines.
 
@@ -795,7 +795,7 @@ def _(grad, output_grad, input):
     return (grad * output_grad / 3).masked_fill((input <= -3) | (input >= 3), 0)
 
 
-@composite(quick=fast_paths.activation(hardswish_op.op))
+@composite(fast_path=FastPath(hardswish_op.op))
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * relu6(x + 3) / 6``.
 
@@ -861,7 +861,7 @@ def _(grad, output_grad, input, alpha, scale, input_scale):
     return (grad * output_grad * bend).masked_fill(input > 0, 0)
 
 
-@composite(quick=fast_paths.activation(elu_op.op, (1.0,), (1.0, 1.0)))
+@composite(fast_path=FastPath(elu_op.op, takes="input alpha", constants=(1.0, 1.0)))
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``x`` where it is positive, else ``alpha * (exp(x) - 1)``.
 
@@ -906,7 +906,7 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@composite(quick=fast_paths.activation(elu_op.op, (), (SELU_ALPHA, SELU_SCALE, 1.0)))
+@composite(fast_path=FastPath(elu_op.op, takes="input", constants=(SELU_ALPHA, SELU_SCALE, 1.0)))
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` with the two constants that keep mean 0 and variance 1 from layer to layer.
 
@@ -1037,7 +1037,7 @@ def _(grad, output_grad, input, beta, threshold):
     return (grad * output_grad * gate * (1 - gate) * beta).masked_fill(input * beta > threshold, 0)
 
 
-@composite(out=True, quick=fast_paths.activation(softplus_op.op, (1.0, 20.0)))
+@composite(out=True, fast_path=FastPath(softplus_op.op))
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """``log(1 + exp(beta * x)) / beta``, a smooth `relu`.
 
@@ -1089,7 +1089,7 @@ def _(grad, output_grad, input):
     return -grad * output_grad * gate * (1 - gate)
 
 
-@composite(out=True, quick=fast_paths.activation(logsigmoid_op.op))
+@composite(out=True, fast_path=FastPath(logsigmoid_op.op))
 def logsigmoid(input: Tensor) -> Tensor:
     """The logarithm of the sigmoid, computed without loss of precision.
 
@@ -1143,7 +1143,7 @@ def _(grad, output_grad, input):
     return grad * output_grad * gate * (1 - gate) * (2 + input * (1 - 2 * gate))
 
 
-@composite(quick=fast_paths.activation(silu_op.op))
+@composite(fast_path=FastPath(silu_op.op))
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * sigmoid(x)``, also called swish.
 
@@ -1203,7 +1203,7 @@ def _(grad, output_grad, input):
     return grad * output_grad * slope * (2 + input * (1 - gate - 2 * squashed * gate))
 
 
-@composite(quick=fast_paths.activation(mish_op.op))
+@composite(fast_path=FastPath(mish_op.op))
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """``x * tanh(softplus(x))``.
 
@@ -1228,7 +1228,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 # Compositions
 
 
-@composite(quick=fast_paths.activation(core_sigmoid.op))
+@composite(fast_path=FastPath(core_sigmoid.op))
 def sigmoid(input: Tensor) -> Tensor:
     """``1 / (1 + exp(-x))``.
 
@@ -1240,7 +1240,7 @@ def sigmoid(input: Tensor) -> Tensor:
     return input.sigmoid()
 
 
-@composite(quick=fast_paths.activation(core_tanh.op))
+@composite(fast_path=FastPath(core_tanh.op))
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent.
 
@@ -1294,7 +1294,7 @@ def _(grad, output_grad, input):
     return -2 * grad * output_grad * input.sgn() / (input.abs() + 1) ** 3
 
 
-@composite(quick=fast_paths.activation(softsign_op.op))
+@composite(fast_path=FastPath(softsign_op.op))
 def softsign(input: Tensor) -> Tensor:
     """``x / (1 + |x|)``.
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from weft import Tensor
 from weft.backend import in_order, is_channels_last
 from weft.library.checks import elements, warn_caller_once
 from weft.library.declare import in_half_precision, op
-from weft.library.fast_paths import run_op
-from weft.nn.functional._common import for_axes, in_layout_of, in_single, plain_numbers, sizes, whole_number
+from weft.library.fast_paths import FastPath
+from weft.nn.functional._common import for_axes, in_layout_of, in_single, sizes, whole_number
 from weft.ops.matrices import same_dtype
 from weft.ops.pointwise import conj
 
@@ -434,35 +434,22 @@ def known_geometry(
     return clipped(stride, input[2:], padding), padding, dilation, groups
 
 
-def usual_convolution(op: Any, name: str, count: int) -> Any:
-    """Contiguous batches of real numbers, with a contiguous weight; see `weft._engine.functions`."""
-    defaults = (None, 1, 0, 1, 1)
+def with_known_geometry(name: str, count: int) -> Any:
+    """Whether the arguments are contiguous batches, with a contiguous weight; the options as the kernel takes them."""
 
-    def quick(args: tuple[Any, ...]) -> Any:
-        if not 2 <= len(args) <= 7 or not isinstance(args[0], Tensor) or not isinstance(args[1], Tensor):
-            return None
-        input, weight, bias, *options = args + defaults[len(args) - 2 :]
-        key, x, w = input._key, input._array, weight._array
-        if not key.fast_path or not key.is_real_float or weight._key is not key or not x.size or not w.size:
-            return None
+    def prepare(values: list[Any], arrays: list[Any]) -> bool:
+        x, w, bias, *options = arrays
         if x.ndim != count + 2 or w.ndim != count + 2 or not x.flags.c_contiguous or not w.flags.c_contiguous:
-            return None
-        mask = (1 if input._requires_grad else 0) | (2 if weight._requires_grad else 0)
-        b = None
-        if bias is not None:
-            if not isinstance(bias, Tensor) or bias._key is not key or bias._array.shape != w.shape[:1]:
-                return None
-            b = bias._array
-            mask |= 4 if bias._requires_grad else 0
-        if not plain_numbers(options) or type(options[-1]) is not int:
-            return None
+            return False
+        if not x.size or not w.size or (bias is not None and bias.shape != w.shape[:1]):
+            return False
         try:
-            geometry = known_geometry(name, x.shape, w.shape, *options)
+            values[3:] = arrays[3:] = known_geometry(name, x.shape, w.shape, *options)
         except (RuntimeError, ValueError):
-            return None
-        return run_op(op, key, (input, weight, bias, *geometry), [x, w, b, *geometry], mask)
+            return False
+        return True
 
-    return quick
+    return prepare
 
 
 def convolution(count: int) -> tuple[Any, Any]:
@@ -520,7 +507,7 @@ def convolution(count: int) -> tuple[Any, Any]:
         compute_dtype="float32",
         autocast="half",
         namespace="nn",
-        quick=partial(usual_convolution, name=name, count=count),
+        fast_path=FastPath(prepare=with_known_geometry(name, count)),
     )(function)
     forward.kernel(convolve)
     by_input = bilinear_op(f"{name}_input_gradient", "output_grad weight", input_gradient)

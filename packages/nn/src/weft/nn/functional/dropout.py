@@ -12,7 +12,7 @@ import weft
 from weft import Tensor
 from weft.library.checks import warn_caller
 from weft.library.declare import composite, op
-from weft.library.fast_paths import run_for_first
+from weft.library.fast_paths import FastPath
 from weft.library.state import local
 from weft.nn.functional._common import inplace_or_not, require_flags
 from weft.random import default_generator_of, generator_for
@@ -80,23 +80,19 @@ def _(grads, later_outputs):
 with_noise.declaration.label = "MulBackward0"
 
 
-def usual_dropout(args: tuple[Any, ...]) -> Any:
-    """`dropout` that zeroes some elements, and not in place, or none; see `weft._engine.functions`."""
-    if not 2 <= len(args) <= 4 or not isinstance(args[0], Tensor) or (len(args) == 4 and args[3] is not False):
-        return None
-    input, p = args[:2]
+def with_kept_share(values: list[Any], arrays: list[Any]) -> bool | Tensor:
+    """The arguments of `with_noise` for input, p and training, if that zeroes some elements and not all."""
+    input, p, training = values
     key = input._key
-    if not key.fast_path or type(p) is not float or not 0 < p < 1 or local.levels:
-        return None
-    if len(args) > 2 and args[2] is not True:
-        return input if args[2] is False else None
-    if not key.is_real_float or key.dtype.is_float8 or not input._array.flags.c_contiguous:
-        return None
-    options = (1 - p, scale_in(key.dtype, p), default_generator_of(key.device))
-    return run_for_first(with_noise.op, key, (input, *options), [input._array, *options], int(input._requires_grad))
+    if not training:
+        return input if 0 <= p <= 1 else False
+    if not 0 < p < 1:
+        return False
+    values[1:] = arrays[1:] = 1 - p, scale_in(key.dtype, p), default_generator_of(key.device)
+    return not local.levels and not key.dtype.is_float8 and input._array.flags.c_contiguous
 
 
-@composite(quick=usual_dropout)
+@composite(fast_path=FastPath(with_noise.op, prepare=with_kept_share, takes="input p training", result="first"))
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each element with probability ``p`` and divide the others by ``1 - p``; else do nothing.
 

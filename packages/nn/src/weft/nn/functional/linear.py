@@ -9,7 +9,7 @@ import weft
 from weft import Tensor
 from weft.backend import in_order
 from weft.library.declare import op, write_out
-from weft.library.fast_paths import affine
+from weft.library.fast_paths import Affine
 from weft.ops.matrices import adjoint_times, matmul, same_dtype
 from weft.ops.pointwise import conj
 from weft.ops.reductions import sum
@@ -17,7 +17,14 @@ from weft.ops.reductions import sum
 __all__ = ["bilinear", "grouped_mm", "linear"]
 
 
-@op(tensors="input weight bias", result="same", compute_dtype="float32", namespace="nn", autocast="half", quick=affine)
+@op(
+    tensors="input weight bias",
+    result="same",
+    compute_dtype="float32",
+    namespace="nn",
+    autocast="half",
+    fast_path=Affine(dtypes="complex"),
+)
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """``input @ weight.T + bias``.
 

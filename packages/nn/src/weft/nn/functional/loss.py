@@ -13,7 +13,7 @@ import weft
 from weft import Tensor
 from weft.library.checks import OutOfRange, broadcast_shapes, warn_caller
 from weft.library.declare import composite, in_full_precision, op, reads_values
-from weft.library.fast_paths import run_for_first
+from weft.library.fast_paths import FastPath
 from weft.library.layouts import memory_of
 from weft.library.state import local
 from weft.nn._docstrings import REDUCTION, REDUCTION_ALONE, documented
@@ -349,116 +349,6 @@ def check_class_values(values: Any, classes: int, ignore_index: int) -> None:
         )
 
 
-USUAL_OPTIONS = ("mean", -100, 0.0)  # of the op
-USUAL: Any = (None, None, -100, None, "mean", 0.0)  # the arguments of `cross_entropy` after the first two
-
-
-def usual_entropy(args: tuple[Any, ...]) -> Any:
-    """`cross_entropy` of rows of scores and a class for each; see `weft._engine.functions`."""
-    if len(args) < 2 or (len(args) > 2 and (args[2] is not None or args[2:] != USUAL[: len(args) - 2])):
-        return None
-    input, target = args[:2]
-    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
-        return None
-    key, scores = input._key, input._array.shape
-    if not key.fast_path or not key.is_real_float or key.dtype.is_half or len(scores) != 2:
-        return None
-    other = target._key
-    if not other.fast_path or other.dtype is not weft.int64 or target._array.shape != scores[:1]:
-        return None
-    check_class_range("cross_entropy", target, scores[1], -100)
-    arrays = [input._array, target._array, None, *USUAL_OPTIONS]
-    values = (input, target, None, *USUAL_OPTIONS)
-    return run_for_first(cross_entropy_op.op, key, values, arrays, int(input._requires_grad))
-
-
-@composite(quick=usual_entropy, autocast="float32")
-@documented(reduction=REDUCTION)
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    """The cross entropy of target classes (or probabilities) and the softmax of the input.
-
-    Parameters
-    ----------
-    input : Tensor, shape (C,), (N, C) or (N, C, ...)
-        Unnormalized logarithms of probabilities.
-    target : Tensor
-        Classes as for `nll_loss`, or probabilities, of the input's shape and a floating dtype.
-    weight : Tensor, shape (C,), optional
-        Of each class; the mean is weighted.
-    ignore_index : int
-        Samples of this class count nothing.
-    label_smoothing : float
-        In [0, 1]: this share of each target is spread over all classes.
-    {reduction}
-
-    Raises
-    ------
-    IndexError
-        If a class is out of range.
-    ValueError, RuntimeError
-        If shapes do not fit together.
-
-    Examples
-    --------
-    >>> weft.nn.functional.cross_entropy(weft.zeros(1, 4), weft.tensor([2]))  # log(4)
-    tensor(1.3863)
-    >>> weft.nn.functional.cross_entropy(weft.zeros(1, 4), weft.tensor([[0.0, 0.5, 0.5, 0.0]]))
-    tensor(1.3863)
-    """
-    reduction = legacy_reduction(reduction, size_average, reduce)
-    check_reduction("cross_entropy", reduction)
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    ndim = input.ndim
-    if ndim < 1:
-        raise RuntimeError(f"cross_entropy: input needs at least 1 dimension, got shape {list(input.shape)}")
-    by_probability = target._array.shape == input._array.shape and target.dtype.is_floating_point
-    if not by_probability:
-        if ndim > 1 and target._array.shape == input._array.shape:
-            raise RuntimeError(
-                "cross_entropy: Expected floating point type for target with class probabilities (it has the shape of "
-                f"the input, {list(input.shape)}), got {target.dtype.scalar_type_name}"
-            )
-        check_classes("cross_entropy", input, target, weight)
-        check_class_range("cross_entropy", target, input._array.shape[ndim > 1], ignore_index)
-    elif ignore_index >= 0:
-        raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
-    dim = 0 if ndim == 1 else 1
-    if not by_probability and (weight is None or not weight.requires_grad):
-        if not input._key.dtype.is_half:
-            return entropy_of_classes(input, target, weight, reduction, ignore_index, label_smoothing)
-        scores, scale = in_single(input), in_single(weight)
-        return entropy_of_classes(scores, target, scale, reduction, ignore_index, label_smoothing).to(input.dtype)
-    logarithms = log_softmax_op.op(input, dim)
-    if by_probability:
-        return entropy_of_probabilities(logarithms, target, weight, reduction, label_smoothing, dim)
-    loss = picked_loss("cross_entropy", logarithms, target, weight, reduction, ignore_index)
-    if label_smoothing == 0:
-        return loss
-    return smoothed(loss, logarithms, target, weight, reduction, label_smoothing, ignore_index, dim)
-
-
-def entropy_of_classes(
-    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, smoothing: float
-) -> Tensor:
-    """`cross_entropy` for targets that are classes, after the checks."""
-    ignore_index = whole_number("cross_entropy", "ignore_index", ignore_index)
-    if input.ndim > 1:
-        return cross_entropy_op.op(input, target, weight, reduction, ignore_index, float(smoothing))[0]
-    scores, chosen = input.unsqueeze(0), target.reshape(1)
-    result = cross_entropy_op.op(scores, chosen, weight, reduction, ignore_index, float(smoothing))[0]
-    return result.reshape(target.shape) if reduction == "none" else result
-
-
 @op(tensors="input target weight", compute_dtype="native", dtypes="float", namespace="nn", name="cross_entropy")
 def cross_entropy_op(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, smoothing: float
@@ -635,6 +525,116 @@ def slope_of_rows(xp: Any, share: Any, input: Any, target: Any, statistics: Any)
     result[xp.arange(len(target)), target] -= 1
     result *= share[:, None] if share.ndim else share
     return result
+
+
+USUAL_OPTIONS = ("mean", -100, 0.0)  # of the op
+
+
+def is_one_class_a_row(values: list[Any], arrays: list[Any]) -> bool:
+    """Rows of scores, and a class for each."""
+    input, target = values
+    scores = arrays[0].shape
+    if input._key.dtype.is_half or len(scores) != 2 or arrays[1].shape != scores[:1]:
+        return False
+    check_class_range("cross_entropy", target, scores[1], -100)
+    return True
+
+
+@composite(
+    fast_path=FastPath(
+        cross_entropy_op.op,
+        prepare=is_one_class_a_row,
+        takes="input target",
+        constants=(None, *USUAL_OPTIONS),
+        result="first",
+        target="int64",
+    ),
+    autocast="float32",
+)
+@documented(reduction=REDUCTION)
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """The cross entropy of target classes (or probabilities) and the softmax of the input.
+
+    Parameters
+    ----------
+    input : Tensor, shape (C,), (N, C) or (N, C, ...)
+        Unnormalized logarithms of probabilities.
+    target : Tensor
+        Classes as for `nll_loss`, or probabilities, of the input's shape and a floating dtype.
+    weight : Tensor, shape (C,), optional
+        Of each class; the mean is weighted.
+    ignore_index : int
+        Samples of this class count nothing.
+    label_smoothing : float
+        In [0, 1]: this share of each target is spread over all classes.
+    {reduction}
+
+    Raises
+    ------
+    IndexError
+        If a class is out of range.
+    ValueError, RuntimeError
+        If shapes do not fit together.
+
+    Examples
+    --------
+    >>> weft.nn.functional.cross_entropy(weft.zeros(1, 4), weft.tensor([2]))  # log(4)
+    tensor(1.3863)
+    >>> weft.nn.functional.cross_entropy(weft.zeros(1, 4), weft.tensor([[0.0, 0.5, 0.5, 0.0]]))
+    tensor(1.3863)
+    """
+    reduction = legacy_reduction(reduction, size_average, reduce)
+    check_reduction("cross_entropy", reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"cross_entropy: label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    ndim = input.ndim
+    if ndim < 1:
+        raise RuntimeError(f"cross_entropy: input needs at least 1 dimension, got shape {list(input.shape)}")
+    by_probability = target._array.shape == input._array.shape and target.dtype.is_floating_point
+    if not by_probability:
+        if ndim > 1 and target._array.shape == input._array.shape:
+            raise RuntimeError(
+                "cross_entropy: Expected floating point type for target with class probabilities (it has the shape of "
+                f"the input, {list(input.shape)}), got {target.dtype.scalar_type_name}"
+            )
+        check_classes("cross_entropy", input, target, weight)
+        check_class_range("cross_entropy", target, input._array.shape[ndim > 1], ignore_index)
+    elif ignore_index >= 0:
+        raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
+    dim = 0 if ndim == 1 else 1
+    if not by_probability and (weight is None or not weight.requires_grad):
+        if not input._key.dtype.is_half:
+            return entropy_of_classes(input, target, weight, reduction, ignore_index, label_smoothing)
+        scores, scale = in_single(input), in_single(weight)
+        return entropy_of_classes(scores, target, scale, reduction, ignore_index, label_smoothing).to(input.dtype)
+    logarithms = log_softmax_op.op(input, dim)
+    if by_probability:
+        return entropy_of_probabilities(logarithms, target, weight, reduction, label_smoothing, dim)
+    loss = picked_loss("cross_entropy", logarithms, target, weight, reduction, ignore_index)
+    if label_smoothing == 0:
+        return loss
+    return smoothed(loss, logarithms, target, weight, reduction, label_smoothing, ignore_index, dim)
+
+
+def entropy_of_classes(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, smoothing: float
+) -> Tensor:
+    """`cross_entropy` for targets that are classes, after the checks."""
+    ignore_index = whole_number("cross_entropy", "ignore_index", ignore_index)
+    if input.ndim > 1:
+        return cross_entropy_op.op(input, target, weight, reduction, ignore_index, float(smoothing))[0]
+    scores, chosen = input.unsqueeze(0), target.reshape(1)
+    result = cross_entropy_op.op(scores, chosen, weight, reduction, ignore_index, float(smoothing))[0]
+    return result.reshape(target.shape) if reduction == "none" else result
 
 
 def smoothed(

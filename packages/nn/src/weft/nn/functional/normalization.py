@@ -14,7 +14,7 @@ import weft
 from weft import Tensor
 from weft.backend import in_order, is_channels_last
 from weft.library.declare import composite, op, write_out
-from weft.library.fast_paths import run_for_first
+from weft.library.fast_paths import FastPath
 from weft.library.state import local, set_grad
 from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags, require_numbers
 from weft.nn.functional.convolution import as_channels, as_examples
@@ -573,29 +573,23 @@ def _(xp, output_grad, input, weight, mean, inverse, count):
     return normal.reshape(shape), by_weight.reshape(shape[split:]), by_bias.reshape(shape[split:])
 
 
-def usual_layer_norm(args: tuple[Any, ...]) -> Any:
-    """`layer_norm` of one dtype, and of no number that is not usual; see `weft._engine.functions`."""
-    if not 2 <= len(args) <= 5:
-        return None
-    input, sizes, weight, bias, eps = args + (None, None, 1e-5)[len(args) - 2 :]
-    if not isinstance(input, Tensor) or type(sizes) is not tuple or type(eps) is not float:
-        return None
-    key, array = input._key, input._array
-    if not key.fast_path or not key.is_real_float or not sizes or array.shape[-len(sizes) :] != sizes:
-        return None
-    mask = 1 if input._requires_grad else 0
-    arrays = [array, None, None, len(sizes), eps]
-    for place, each in ((1, weight), (2, bias)):
-        if each is not None:
-            if not isinstance(each, Tensor) or each._key is not key or each._array.shape != sizes:
-                return None
-            arrays[place] = each._array
-            if each._requires_grad:
-                mask |= 1 << place
-    return run_for_first(layer_norm_op.op, key, (input, weight, bias, len(sizes), eps), arrays, mask)
+def is_normal_shape(values: list[Any], arrays: list[Any]) -> bool:
+    """The arguments of `layer_norm_op` for those of `layer_norm`, if the shapes fit."""
+    input, weight, bias, shape, _ = arrays
+    if type(shape) is not tuple or not shape or input.shape[-len(shape) :] != shape:
+        return False
+    values[3] = arrays[3] = len(shape)
+    return (weight is None or weight.shape == shape) and (bias is None or bias.shape == shape)
 
 
-@composite(quick=usual_layer_norm)
+@composite(
+    fast_path=FastPath(
+        layer_norm_op.op,
+        prepare=is_normal_shape,
+        takes="input weight bias normalized_shape eps",
+        result="first",
+    )
+)
 def layer_norm(
     input: Tensor,
     normalized_shape: int | Sequence[int],

@@ -15,17 +15,9 @@ from weft import Tensor
 from weft.backend import in_order
 from weft.library.checks import addressable
 from weft.library.declare import in_full_precision, op, write_out
-from weft.library.fast_paths import run_for_first, run_op
+from weft.library.fast_paths import FastPath
 from weft.library.layouts import memory_of
-from weft.nn.functional._common import (
-    SPATIAL,
-    check_floating,
-    for_axes,
-    in_layout_of,
-    plain_numbers,
-    require_flags,
-    sizes,
-)
+from weft.nn.functional._common import SPATIAL, check_floating, for_axes, in_layout_of, require_flags, sizes
 from weft.nn.functional.resampling import resample
 from weft.ops.reductions import rows_total
 
@@ -182,31 +174,35 @@ def prepared(
     return (input, True) if start else (input.unsqueeze(0), False)
 
 
-# Most calls: see `weft._engine.functions`
+# Fast paths
 
 
-def usual_images(count: int, args: tuple[Any, ...]) -> Any:
-    """The array of images that a call begins with; None where it begins otherwise, or something is unusual of them."""
-    if not args or not isinstance(args[0], Tensor):
-        return None
-    key, array = args[0]._key, args[0]._array
-    if not key.fast_path or not key.is_real_float or array.ndim != count + 2 or not array.size:
-        return None
-    return array if array.flags.c_contiguous else None
+def are_batches(array: Any, count: int) -> bool:
+    """Whether an array is of contiguous batches."""
+    return array.ndim == count + 2 and array.size and array.flags.c_contiguous
 
 
-def usual_windows(
-    name: str, spatial: Sizes, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any
-) -> Any:
-    """`window_sizes` and `pooled_sizes` of plain numbers; None for what is to be looked at closely."""
-    if not plain_numbers((kernel_size, kernel_size if stride is None else stride, padding, dilation)):
-        return None
-    if type(ceil_mode) is not bool:
-        return None
-    try:
-        return known_windows(name, spatial, kernel_size, stride, padding, dilation, ceil_mode)
-    except (RuntimeError, ValueError):
-        return None
+def with_windows(name: str, count: int, dilated: bool) -> Any:
+    """The arguments of a pooling function as its kernel takes them: `known_windows`."""
+
+    def prepare(values: list[Any], arrays: list[Any]) -> bool:
+        input, *windows, ceil_mode = arrays
+        if not are_batches(input, count):
+            return False
+        try:
+            found = known_windows(name, input.shape[2:], *windows, *(() if dilated else (1,)), ceil_mode)
+        except (RuntimeError, ValueError):
+            return False
+        values[1:] = arrays[1:] = found if dilated else averaged(found)
+        return True
+
+    return prepare
+
+
+def averaged(windows: tuple[Sizes, ...]) -> tuple[Any, ...]:
+    """The options of `avg_pool`, in which all elements count, and the mean is over them."""
+    kernel, stride, padding, _, out = windows
+    return kernel, stride, padding, out, (True, None)
 
 
 @lru_cache(1024)
@@ -407,18 +403,12 @@ def max_pooling(count: int) -> tuple[Any, Any]:
         found = with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
-    def quick(args: tuple[Any, ...]) -> Any:
-        array = usual_images(count, args)
-        if array is None or not 2 <= len(args) <= 6:  # without indices
-            return None
-        windows = usual_windows(name, array.shape[2:], *args[1:], *(None, 0, 1, False)[len(args) - 2 :])
-        if windows is None:
-            return None
-        input = args[0]
-        op = max_pool_with_indices.op
-        return run_for_first(op, input._key, (input, *windows), [array, *windows], int(input._requires_grad))
-
-    function.quick = quick  # type: ignore[attr-defined]
+    function.fast_path = FastPath(  # type: ignore[attr-defined]
+        max_pool_with_indices.op,
+        prepare=with_windows(name, count, True),
+        takes="input kernel_size stride padding dilation ceil_mode",
+        result="first",
+    )
     with_indices.__name__ = with_indices.__qualname__ = f"{name}_with_indices"
     with_indices.__doc__ = function.__doc__
     return function, with_indices
@@ -603,24 +593,12 @@ def average_pooling(count: int) -> Any:
         result = result if batched else result.squeeze(0)
         return result if out is None else write_out(name, out, result)
 
-    def quick(args: tuple[Any, ...]) -> Any:
-        array = usual_images(count, args)
-        if array is None or not 2 <= len(args) <= 5:  # all elements count, and the mean is over them
-            return None
-        kernel_size, stride, padding, ceil_mode = args[1:] + (None, 0, False)[len(args) - 2 :]
-        windows = usual_windows(name, array.shape[2:], kernel_size, stride, padding, 1, ceil_mode)
-        return None if windows is None else average(args[0], array, windows)
-
-    function.quick = quick  # type: ignore[attr-defined]
+    function.fast_path = FastPath(  # type: ignore[attr-defined]
+        avg_pool.op,
+        prepare=with_windows(name, count, False),
+        takes="input kernel_size stride padding ceil_mode",
+    )
     return function
-
-
-def average(input: Tensor, array: Any, windows: tuple[Sizes, ...]) -> Tensor:
-    """The means of windows, given by `known_windows`, of a plain tensor, whose array is given too."""
-    kernel, stride, padding, _, out = windows
-    options = (kernel, stride, padding, out, (True, None))
-    result: Tensor = run_op(avg_pool.op, input._key, (input, *options), [array, *options], int(input._requires_grad))
-    return result
 
 
 AVERAGE_EXAMPLES = {
@@ -716,17 +694,20 @@ def adaptive_average(count: int) -> Any:
         result = in_layout_of(average_adaptively(input, adaptive_sizes(name, count, input, output_size)), input)
         return result if batched else result.squeeze(0)
 
-    def quick(args: tuple[Any, ...]) -> Any:
-        array = usual_images(count, args)
-        if array is None or len(args) != 2 or type(args[1]) is not int or args[1] < 1:
-            return None
-        out, spatial = (args[1],) * count, array.shape[2:]
+    def with_even_windows(values: list[Any], arrays: list[Any]) -> bool:
+        input, size = arrays
+        if not are_batches(input, count) or type(size) is not int or size < 1:
+            return False
+        out, spatial = (size,) * count, input.shape[2:]
         if any(map(mod, spatial, out)):
-            return None
+            return False
         kernel = tuple(map(floordiv, spatial, out))
-        return average(args[0], array, (kernel, kernel, (0,) * count, (1,) * count, out))
+        values[1:] = arrays[1:] = averaged((kernel, kernel, (0,) * count, (1,) * count, out))
+        return True
 
-    function.quick = quick  # type: ignore[attr-defined]
+    function.fast_path = FastPath(  # type: ignore[attr-defined]
+        avg_pool.op, prepare=with_even_windows, takes="input output_size"
+    )
     return function
 
 
