@@ -32,7 +32,7 @@ import weft.special
 import weft.types
 from weft import _api, return_types
 from weft._dtypes.dtypes import COMPLEX
-from weft._engine.methods import quick_methods
+from weft._engine.methods import declared_methods
 from weft._engine.tensor import TensorBase, state
 from weft._interception.torch_function import _asking
 from weft._lazy import LAZY, lazy, portions
@@ -347,7 +347,7 @@ def methods() -> Iterator[str]:
     """The lines of ``_methods.pyi``."""
     found = {
         name: value
-        for name, value in sorted((vars(TensorBase) | quick_methods | vars(weft.Tensor)).items())
+        for name, value in sorted((vars(TensorBase) | declared_methods | vars(weft.Tensor)).items())
         if name not in written_by_hand() and (name not in dir(object) or name in COMPARISONS)
     }
     stub = Stub(found, {})
