@@ -39,8 +39,8 @@ ANY: Final = 16  # as it is
 DEFAULT: Final = 17  # not taken: it must have its default
 
 DECLINED: Final[Any] = object()
-LEAST: Final = -(1 << 63)  # ints of more bits no dtype has
-MOST: Final = (1 << 63) - 1
+LEAST: Final = -(1 << 61)  # ints of more than 64 bits no dtype has; these are compared in a register
+MOST: Final = 1 << 61
 ALL_DIMS: Final[list[tuple[int, ...]]] = [tuple(range(ndim)) for ndim in range(65)]  # by their number, as NumPy's most
 CATEGORIES: Final = {  # of dtypes: the first and the last
     "any": (0, 3),
@@ -123,17 +123,22 @@ class Signature:
         self.needed = 0  # the parameters up to the last that has no default which is ready
         self.template: list[Any] = [None] * len(takes)
         self.has_tensors = False
+        kinds: list[int] = []
         for name in names:
-            other = elements.get(name, "")
-            element = None if other in ("", "any") else numpy.dtype(other)
-            kind = DEFAULT if name not in takes else ANY if other == "any" else kind_of(name, function.__annotations__)
+            kind = kind_of(name, function.__annotations__) if name in takes else DEFAULT
+            kinds.append(ANY if elements.get(name) == "any" else kind)
+            self.has_tensors = self.has_tensors or kind <= OPTIONAL_OPERAND
+        for name, kind in zip(names, kinds):
+            other = elements.get(name, "any")
+            element = None if other == "any" else numpy.dtype(other)
             slot = takes.index(name) if name in takes else 0
             default = optional.get(name)
             if kind == DIMS and default == ():
                 default = None
             parameter = Parameter(name, kind, slot, name not in optional, default, element)
+            if kind == DIM and not self.has_tensors and not parameter.required:  # of a list of them
+                parameter.is_ready = True
             self.parameters.append(parameter)
-            self.has_tensors = self.has_tensors or kind <= OPTIONAL_OPERAND
             if not parameter.is_ready:
                 self.needed = len(self.parameters)
             elif kind != DEFAULT:
