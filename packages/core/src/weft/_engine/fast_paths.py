@@ -83,6 +83,8 @@ class Parameter:
         self.is_ready = not required and not depends
         if self.is_ready and default is not None and kind < ANY:
             self.default = converted(default, kind, None, None)
+            if self.default is DECLINED:  # a default of another type than the annotation's
+                self.required, self.is_ready = True, False
 
 
 class Signature:
