@@ -171,6 +171,23 @@ def test_a_module_named_like_a_function_leaves_the_function_in_its_place(tmp_pat
     assert done.stdout == "function function\n", done.stderr
 
 
+def test_modules_that_importing_torch_brings_along_are_in_sys_modules(tmp_path):
+    """As libraries look there: transformers initialized loaded weights again where it found no ``torch.nn.init``."""
+    source = """
+        import sys
+        import torch
+        for name in ("autograd", "nn", "nn.init", "nn.functional", "nn.utils.rnn", "optim.adam", "utils"):
+            own = sys.modules["weft." + name]
+            assert sys.modules["torch." + name] is own, name
+        assert not [name for name in sys.modules if name.startswith(("torch.vision", "torch._"))]
+        import torch.fx
+        assert sys.modules["torch.fx.graph"] is sys.modules["weft.fx.graph"]
+    """
+    pytest.importorskip("weft.nn")
+    done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_module_that_weft_lacks_is_named_with_what_weft_offers(tmp_path):
     source = """
         for name in ("torch.nonsense", "torch.utils.nonsense", "torch.utils.nonsense.deeper"):

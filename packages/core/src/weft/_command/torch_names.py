@@ -24,6 +24,7 @@ from weft._lazy import FIRST_PARTY
 from weft.torch_version import TorchVersion
 
 ROOTS = {"torch": "weft", "torchvision": "weft.vision", "torchtext": "weft.text"}
+BROUGHT_ALONG = ("weft.nn", "weft.optim", "weft.distributions")  # which ``import torch`` imports, too
 VERSIONS = {"torch": "2.13.0+weft", "torchvision": "0.28.0+weft"}  # whose names and behaviour weft has
 
 
@@ -62,14 +63,27 @@ class TorchNames(MetaPathFinder, Loader):
         spec = module.__spec__
         assert spec is not None
         assert spec.origin is not None
-        sys.modules[spec.name] = package = importlib.import_module(spec.origin)
-        # Python makes a module that it has imported an attribute of its package. Where something else has that name in
-        # it (``autograd.gradcheck`` is a function), the module is there already, and nothing is left to be imported.
-        prefix = f"{spec.origin}."
-        for name, loaded in list(sys.modules.items()):
-            child = name.removeprefix(prefix)
-            if name != child and "." not in child and vars(package).get(child, loaded) is not loaded:
-                sys.modules[f"{spec.name}.{child}"] = loaded
+        sys.modules[spec.name] = importlib.import_module(spec.origin)
+        if spec.name == "torch":
+            for name in BROUGHT_ALONG:
+                if exists(name):
+                    importlib.import_module(name)
+        share_loaded_modules()
+
+
+def share_loaded_modules() -> None:
+    """Put the public modules of weft that are imported into ``sys.modules`` under PyTorch's names.
+
+    Libraries look there instead of importing: transformers, which replaces functions of ``torch.nn.init`` while it
+    loads a model, would initialize loaded weights again where it found none. Where something else has a module's name
+    in its package (``autograd.gradcheck`` is a function), Python would make the module that attribute if it imported
+    it.
+    """
+    roots = {f"{own}.": f"{root}." for root, own in reversed(ROOTS.items())}  # "weft." last: others begin so
+    for name, loaded in list(sys.modules.items()):
+        own = next((own for own in roots if name.startswith(own)), None)
+        if own is not None and "._" not in name:
+            sys.modules.setdefault(roots[own] + name.removeprefix(own), loaded)
 
 
 class TorchDistribution(Distribution):
