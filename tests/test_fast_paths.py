@@ -201,6 +201,18 @@ def test_a_fast_path_with_too_few_arguments_is_an_error():
         scaled_by(x, 2.0)
 
 
+def test_a_dim_before_its_tensor_is_left_to_the_function():
+    @weft.library.op(tensors="input", namespace="test", fast_path=FastPath(takes="dim input"))
+    def size_along(dim: int, input: weft.Tensor) -> weft.Tensor:
+        return size_along.op(dim % input.ndim, input)
+
+    @size_along.kernel
+    def _(xp, dim, input):
+        return xp.asarray(input.shape[dim])
+
+    assert size_along(-1, x).item() == 3
+
+
 def test_annotations_may_be_types_and_names_of_modules():
     kinds = {kind_of("value", {"value": each}) for each in ("Tensor", "weft.Tensor", weft.Tensor)}
     assert len(kinds) == 1

@@ -20,23 +20,18 @@ from weft._engine.tensor import TensorBase, local, state
 
 # How an argument is read
 TENSOR: Final = 0
-OPTIONAL_TENSOR: Final = 1
-OPERAND: Final = 2  # a tensor or a number
-OPTIONAL_OPERAND: Final = 3
-DIM: Final = 4  # counted from the front
-DIMS: Final = 5  # a tuple of them, all for None
-BOOL: Final = 6
-FLOAT: Final = 7
-INT: Final = 8
-OPTIONAL_DIM: Final = 9
-OPTIONAL_BOOL: Final = 10
-SCALAR: Final = 11  # a number that the dtype of the tensors has
-INTS: Final = 12  # an int or a tuple
-OPTIONAL_INTS: Final = 13
-STR: Final = 14
-SIZE: Final = 15  # of a new tensor
-ANY: Final = 16  # as it is
-DEFAULT: Final = 17  # not taken: it must have its default
+OPERAND: Final = 1  # a tensor or a number
+DIM: Final = 2  # counted from the front
+DIMS: Final = 3  # a tuple of them, all for None
+BOOL: Final = 4
+FLOAT: Final = 5
+INT: Final = 6
+SCALAR: Final = 7  # a number that the dtype of the tensors has
+INTS: Final = 8  # an int or a tuple
+STR: Final = 9
+SIZE: Final = 10  # of a new tensor
+ANY: Final = 11  # as it is
+DEFAULT: Final = 12  # not taken: it must have its default
 
 DECLINED: Final[Any] = object()
 LEAST: Final = -(1 << 61)  # ints of more than 64 bits no dtype has; these are compared in a register
@@ -62,6 +57,8 @@ class Parameter:
     ----------
     kind : int
         How its argument is read.
+    optional : bool
+        None is taken as it is.
     slot : int
         The place of its argument among those that are taken.
     is_ready : bool
@@ -70,18 +67,19 @@ class Parameter:
         Of a tensor that has not the dtype of the first.
     """
 
-    def __init__(self, name: str, kind: int, slot: int, required: bool, default: Any, element: Any) -> None:
+    def __init__(
+        self, name: str, kind: int, optional: bool, slot: int, required: bool, default: Any, element: Any
+    ) -> None:
         self.name = name
         self.kind = kind
+        self.optional = optional
         self.slot = slot
         self.required = required
         self.default = default
         self.element = element
-        depends = kind in (DIM, DIMS, SCALAR)
-        if kind in (OPTIONAL_DIM, OPERAND, OPTIONAL_OPERAND):
-            depends = default is not None
-        self.is_ready = not required and not depends
-        if self.is_ready and default is not None and kind < ANY:
+        is_none = default is None and optional
+        self.is_ready = not required and (is_none or kind not in (OPERAND, DIM, DIMS, SCALAR))
+        if self.is_ready and not is_none and kind < ANY:
             self.default = converted(default, kind, None, None)
             if self.default is DECLINED:  # a default of another type than the annotation's
                 self.required, self.is_ready = True, False
@@ -129,7 +127,7 @@ class Signature:
         for name in names:
             kind = kind_of(name, function.__annotations__) if name in takes else DEFAULT
             kinds.append(ANY if elements.get(name) == "any" else kind)
-            self.has_tensors = self.has_tensors or kind <= OPTIONAL_OPERAND
+            self.has_tensors = self.has_tensors or kind <= OPERAND
         for name, kind in zip(names, kinds):
             other = elements.get(name, "any")
             element = None if other == "any" else numpy.dtype(other)
@@ -137,9 +135,10 @@ class Signature:
             default = optional.get(name)
             if kind == DIMS and default == ():
                 default = None
-            parameter = Parameter(name, kind, slot, name not in optional, default, element)
-            if kind == DIM and not self.has_tensors and not parameter.required:  # of a list of them
-                parameter.is_ready = True
+            if kind == DIM and not self.has_tensors:  # of a list of them: an int that nothing is known of
+                kind = INT
+            none_too = kind != DIMS and "None" in words_of(function.__annotations__.get(name, ""))
+            parameter = Parameter(name, kind, none_too, slot, name not in optional, default, element)
             self.parameters.append(parameter)
             if not parameter.is_ready:
                 self.needed = len(self.parameters)
@@ -190,7 +189,7 @@ class Signature:
                 value = parameter.default
             place += 1
             kind = parameter.kind
-            if kind <= OPTIONAL_OPERAND and isinstance(value, TensorBase):
+            if kind <= OPERAND and isinstance(value, TensorBase):
                 tensor: TensorBase = value
                 array = tensor._array
                 if key is None:
@@ -210,7 +209,7 @@ class Signature:
                 if value is not default and (type(value) is not type(default) or value != default):
                     return -1
                 continue
-            if kind < ANY:
+            if kind < ANY and not (value is None and parameter.optional):
                 value = converted(value, kind, key, first)
                 if value is DECLINED:
                     return -1
@@ -228,51 +227,42 @@ def parameters_of(function: Any) -> tuple[str, ...]:
 
 
 def kind_of(name: str, annotations: dict[str, Any]) -> int:
-    """How the argument for a parameter is read."""
-    annotation: Any = annotations.get(name, "")
-    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-    words = set(re.sub(r"\w+\.|\s", "", text).split("|"))
-    optional = "None" in words
-    words.discard("None")
+    """How the argument for a parameter is read, beside None where that is one."""
+    words = words_of(annotations.get(name, "")) - {"None"}
     if "Tensor" in words:
         if len(words) == 1:
-            return OPTIONAL_TENSOR if optional else TENSOR
-        if words <= {"Tensor", "Scalar", "Number", "float"}:
-            return OPTIONAL_OPERAND if optional else OPERAND
-        return ANY
+            return TENSOR
+        return OPERAND if words <= {"Tensor", "Scalar", "Number", "float"} else ANY
     if name in ("dim", "dims") and words <= {"int", "Sequence[int]"}:
-        return DIMS if len(words) == 2 else OPTIONAL_DIM if optional else DIM
+        return DIMS if len(words) == 2 else DIM
     if name == "size":
         return SIZE
-    if words == {"bool"}:
-        return OPTIONAL_BOOL if optional else BOOL
     if words - {"str"} == {"int", "Sequence[int]"}:
-        return OPTIONAL_INTS if optional else INTS
-    if optional:
-        return ANY
-    if words == {"int"}:
-        return INT
-    if words == {"float"}:
-        return FLOAT
-    if words == {"str"}:
-        return STR
+        return INTS
+    for word, kind in (("bool", BOOL), ("int", INT), ("float", FLOAT), ("str", STR)):
+        if words == {word}:
+            return kind
     return SCALAR if words <= {"Scalar", "Number"} else ANY
+
+
+def words_of(annotation: Any) -> set[str]:
+    """The types that an annotation joins with ``|``, without their modules."""
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    return set(re.sub(r"\w+\.|\s", "", text).split("|"))
 
 
 def converted(value: Any, kind: int, key: Optional[DispatchKey], array: Any) -> Any:
     """An argument that is no tensor, as kernels take it; `DECLINED` for one that is to be looked at closely.
 
-    ``key`` and ``array`` are of the first tensor.
+    ``key`` and ``array`` are of the first tensor, None if there was none yet.
     """
-    if kind in (DIM, DIMS, OPTIONAL_DIM):
-        if key is None:  # of a list of tensors
-            return value if type(value) is int else DECLINED
+    if kind in (DIM, DIMS):
+        if array is None:
+            return DECLINED
         ndim: int = array.ndim
         if kind == DIMS:
             dims = chosen_dims(value, ndim)
             return DECLINED if dims is None else dims
-        if value is None and kind == OPTIONAL_DIM:
-            return None
         dim = chosen_dim(value, ndim)
         return DECLINED if dim < 0 else dim
     if kind == BOOL:
@@ -285,22 +275,17 @@ def converted(value: Any, kind: int, key: Optional[DispatchKey], array: Any) -> 
         return float(value)
     if kind == INT:
         return value if type(value) is int else DECLINED
-    if value is None:
-        optional = kind in (OPTIONAL_TENSOR, OPTIONAL_OPERAND, OPTIONAL_BOOL, OPTIONAL_INTS)
-        return None if optional else DECLINED
-    if kind in (OPERAND, OPTIONAL_OPERAND, SCALAR):
+    if kind in (OPERAND, SCALAR):
         if key is None:  # beside no tensor any will do
             return value if type(value) is float or (type(value) is int and LEAST <= value <= MOST) else DECLINED
         number = fitting_number(value, key)
         return DECLINED if number is None else number
-    if kind == OPTIONAL_BOOL:
-        return value if value is True or value is False else DECLINED
     if kind == STR:
         return value if type(value) is str else DECLINED
     if kind == SIZE:
         size = whole_numbers((value,), 0)
         return DECLINED if size is None else size
-    if kind in (INTS, OPTIONAL_INTS):
+    if kind == INTS:
         return value if type(value) is int or (type(value) is tuple and is_of_ints(value)) else DECLINED
     return DECLINED
 

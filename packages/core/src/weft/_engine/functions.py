@@ -8,7 +8,7 @@ from typing import Any, Final, Optional
 import numpy
 
 from weft._engine.arrays import FEW, Joining
-from weft._engine.dispatch import Op, make, record
+from weft._engine.dispatch import Op, record
 from weft._engine.dispatch_keys import DispatchKey, fitting_number
 from weft._engine.fast_paths import FastPath, run
 from weft._engine.tensor import TensorBase, blank, is_collision, local, state
@@ -174,7 +174,7 @@ def transposed_product(op: Op) -> Any:
             b = b.T
         if a.shape[1] != b.shape[0]:
             return None
-        return make(op.run_kernel(key, [a, b], (left, right)), key)
+        return run(op, key, [left, right], [a, b], 0)
 
     return compute
 

@@ -145,9 +145,7 @@ class Declaration:
         self.label = node_name(self.short)
         self.function: Any = None
         self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
-        self.formula: Formula | None = (
-            None  # of one element, where it is declared: the kernel too, unless there is another
-        )
+        self.formula: Formula | None = None  # of one element; the kernel too, unless there is another
         self.complex_kernel: Any = None  # a function of (xp, *arguments) for complex dtypes, where that is another
         self.arguments: tuple[str, ...] = ()
         self.gradients: dict[str, Rule] = {}
