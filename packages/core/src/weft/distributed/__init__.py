@@ -9,18 +9,27 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from weft.distributed._several import OfSeveral
+from weft.distributed.device_mesh import DeviceMesh, init_device_mesh
+
 __all__ = [
+    "DeviceMesh",
+    "ProcessGroup",
     "ReduceOp",
     "all_gather",
+    "all_gather_into_tensor",
     "all_gather_object",
     "all_reduce",
+    "all_to_all_single",
     "barrier",
     "broadcast",
     "broadcast_object_list",
     "destroy_process_group",
     "get_backend",
+    "get_process_group_ranks",
     "get_rank",
     "get_world_size",
+    "init_device_mesh",
     "init_process_group",
     "is_available",
     "is_gloo_available",
@@ -38,6 +47,10 @@ class ReduceOp:
     """How values of all processes are joined: names of the ways, which are one where there is one process."""
 
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR = "SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR"
+
+
+class ProcessGroup(OfSeveral):
+    """Some of the processes: functions take None, which is all of them."""
 
 
 def is_available() -> bool:
@@ -149,6 +162,31 @@ def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool 
     """Copy the tensor into the list's only one."""
     begun("all_gather")
     tensor_list[0].copy_(tensor)
+
+
+def all_gather_into_tensor(output_tensor: Any, input_tensor: Any, group: Any = None, async_op: bool = False) -> None:
+    """Copy the input, in the output's shape."""
+    begun("all_gather_into_tensor")
+    output_tensor.copy_(input_tensor.reshape(output_tensor.shape))
+
+
+def all_to_all_single(
+    output: Any,
+    input: Any,
+    output_split_sizes: Any = None,
+    input_split_sizes: Any = None,
+    group: Any = None,
+    async_op: bool = False,
+) -> None:
+    """Copy what this process sends to itself: all of the input."""
+    begun("all_to_all_single")
+    output.copy_(input)
+
+
+def get_process_group_ranks(group: Any = None) -> list[int]:
+    """The only rank."""
+    begun("get_process_group_ranks")
+    return [0]
 
 
 def all_gather_object(object_list: Any, obj: Any, group: Any = None) -> None:
