@@ -71,6 +71,7 @@ _foreach_zero_
     "weft.ops.views": "_conj _conj_physical _neg_view",
     "weft._errors": "AcceleratorError OutOfMemoryError",
     "weft._tensor.mapped_files": "from_file",
+    "weft.cuda.streams": "Event Stream",
     "weft.func": "vmap",
     "weft.serialization": "load save",
     "weft.amp": "GradScaler autocast",

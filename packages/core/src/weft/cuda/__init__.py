@@ -59,6 +59,8 @@ __all__ = [
     "synchronize",
 ]
 
+STREAMS = {"CUDAGraph", "Event", "Stream", "StreamContext", "current_stream", "default_stream", "graph", "stream"}
+
 
 def device_count() -> int:
     """How many CUDA devices there are; 0 where CUDA cannot be used."""
@@ -182,11 +184,13 @@ class device:
 
 
 def __getattr__(name: str) -> Any:
-    """``weft.cuda.amp``, and the legacy types of tensors on a CUDA device, ``weft.cuda.FloatTensor`` and its like."""
+    """``weft.cuda.amp``, names of streams, and the legacy types of tensors, ``weft.cuda.FloatTensor`` and its like."""
     if name == "amp":
         return importlib.import_module("weft.cuda.amp")
     if name == "_initialized":  # reversible networks ask it before they keep the generator's state
         return is_initialized()
+    if name in STREAMS:
+        return getattr(importlib.import_module("weft.cuda.streams"), name)
     made = tensor_types("cuda", __name__) if name.endswith("Tensor") else {}
     if name not in made:
         raise AttributeError(f"module 'weft.cuda' has no attribute {name!r}")

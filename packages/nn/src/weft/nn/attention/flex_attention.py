@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import weft
 from weft import Tensor
 
 __all__ = [
+    "AuxOutput",
+    "AuxRequest",
     "BlockMask",
     "and_masks",
     "create_block_mask",
@@ -21,7 +23,21 @@ __all__ = [
 
 ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-BLOCK_SIZE = 128
+BLOCK_SIZE = _DEFAULT_SPARSE_BLOCK_SIZE = 128  # the second name is the one that transformers imports
+
+
+class AuxRequest(NamedTuple):
+    """What `flex_attention` returns beside its output."""
+
+    lse: bool = False
+    max_scores: bool = False
+
+
+class AuxOutput(NamedTuple):
+    """What was asked for with `AuxRequest`; None for the rest."""
+
+    lse: Tensor | None = None
+    max_scores: Tensor | None = None
 
 
 def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
@@ -171,6 +187,8 @@ def flex_attention(
     enable_gqa: bool = False,
     return_lse: bool = False,
     kernel_options: Any = None,
+    *,
+    return_aux: AuxRequest | None = None,
 ) -> Any:
     """``softmax(score_mod(query @ key.mT * scale)) @ value``, without what ``block_mask`` hides.
 
@@ -192,6 +210,8 @@ def flex_attention(
         Return the logarithm of the sum of exponentials of the scores as well, of shape (B, H, L).
     kernel_options
         Accepted.
+    return_aux : AuxRequest, optional
+        Return an `AuxOutput` as well, with the logarithm of ``return_lse`` or the largest scores, (B, H, L).
 
     Raises
     ------
@@ -221,6 +241,10 @@ def flex_attention(
     is_empty = (scores == -math.inf).all(-1, keepdim=True)  # queries that see nothing get zeros
     weights = scores.softmax(-1).masked_fill(is_empty, 0.0)
     output = (weights @ value).to(dtype)
+    if return_aux is not None:
+        return output, AuxOutput(
+            scores.logsumexp(-1) if return_aux.lse else None, scores.amax(-1) if return_aux.max_scores else None
+        )
     return (output, scores.logsumexp(-1)) if return_lse else output
 
 
