@@ -7,30 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from PIL import Image
-
-import weft
 from weft import Tensor, nn
 from weft.vision import transforms as first
-from weft.vision.transforms import *  # noqa: F403
+from weft.vision.transforms import *
 from weft.vision.transforms import __all__ as _first
-from weft.vision.transforms import functional as functional
-from weft.vision.transforms.functional.geometry import _resized
+from weft.vision.transforms.v2.functional import grayscale_to_rgb, resize, to_dtype, to_image
 
 __all__ = [*_first, "Identity", "RGB", "ToDtype", "ToImage", "ToPureTensor"]
-
-
-def _sized(img: Tensor, size: tuple[int, int], mode: str, antialias: bool | None) -> Tensor:
-    """Bytes resampled in integers, as the second version does; the first goes by float32."""
-    flat = img.reshape(-1, *img.shape[-3:])
-    found = nn.functional.interpolate(flat, size, mode=mode, align_corners=False, antialias=bool(antialias))
-    return found.reshape(*img.shape[:-2], *size)
-
-
-def _in_bytes(img: Any, interpolation: Any) -> bool:
-    """Whether a picture is a tensor of bytes, to be interpolated between."""
-    return isinstance(img, Tensor) and img.dtype is weft.uint8 and interpolation.value in ("bilinear", "bicubic")
 
 
 class Resize(first.Resize):  # type: ignore[no-redef]  # in place of the first version's
@@ -38,10 +21,7 @@ class Resize(first.Resize):  # type: ignore[no-redef]  # in place of the first v
 
     def forward(self, img: Any) -> Any:
         """Return the picture, resized."""
-        if not _in_bytes(img, self.interpolation):
-            return super().forward(img)
-        size = _resized(img.shape[-2], img.shape[-1], self.size, self.max_size)
-        return _sized(img, size, self.interpolation.value, self.antialias)
+        return resize(img, self.size, self.interpolation, self.max_size, self.antialias)
 
 
 class RandomResizedCrop(first.RandomResizedCrop):  # type: ignore[no-redef]  # likewise
@@ -49,10 +29,8 @@ class RandomResizedCrop(first.RandomResizedCrop):  # type: ignore[no-redef]  # l
 
     def forward(self, img: Any) -> Any:
         """Return a random part of the picture, resized."""
-        if not _in_bytes(img, self.interpolation):
-            return super().forward(img)
-        part = functional.crop(img, *self.get_params(img, self.scale, self.ratio))
-        return _sized(part, self.size, self.interpolation.value, self.antialias)
+        part = first.functional.crop(img, *self.get_params(img, self.scale, self.ratio))
+        return resize(part, self.size, self.interpolation, antialias=self.antialias)
 
 
 class ToImage(nn.Module):
@@ -60,10 +38,7 @@ class ToImage(nn.Module):
 
     def forward(self, img: Any) -> Any:
         """Return the tensor."""
-        if isinstance(img, np.ndarray):
-            pixels = np.atleast_3d(img).transpose(2, 0, 1)
-            return weft.from_numpy(np.ascontiguousarray(pixels))
-        return functional.pil_to_tensor(img) if isinstance(img, Image.Image) else img
+        return to_image(img)
 
     def __repr__(self) -> str:
         return "ToImage()"
@@ -86,9 +61,7 @@ class ToDtype(nn.Module):
 
     def forward(self, img: Any) -> Any:
         """Return the tensor."""
-        if not isinstance(img, Tensor):
-            return img
-        return functional.convert_image_dtype(img, self.dtype) if self.scale else img.to(self.dtype)
+        return to_dtype(img, self.dtype, self.scale) if isinstance(img, Tensor) else img
 
     def __repr__(self) -> str:
         return f"ToDtype(scale={self.scale})"
@@ -111,6 +84,4 @@ class RGB(nn.Module):
 
     def forward(self, img: Any) -> Any:
         """Return the picture with three channels."""
-        if isinstance(img, Image.Image):
-            return img.convert("RGB")
-        return img.expand(*img.shape[:-3], 3, *img.shape[-2:]) if img.shape[-3] == 1 else img
+        return grayscale_to_rgb(img)
