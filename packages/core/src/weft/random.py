@@ -209,6 +209,8 @@ def generator_for(name: str, given: Generator | None, where: device) -> Generato
         return default_generator_of(where)
     if not isinstance(given, Generator):
         raise TypeError(f"{name}: generator must be a weft.Generator, got {type(given).__name__}")
+    if where.type == "meta":  # where nothing is drawn
+        return default_generator_of(where)
     if given.device.type != where.type:
         raise RuntimeError(
             f"{name}: expected a '{where.type}' device type for generator but found '{given.device.type}'; "

@@ -129,6 +129,8 @@ def get_default_device() -> device:
 def resolve_device(given: Any = None) -> device:
     """The full device for what a caller gave: accelerators always have an index."""
     found = current_device() if given is None else device(given)
+    if found.type == "meta":
+        return device("meta")
     if found.index is None and found.type != "cpu":
         found = device(found.type, plugins().backend(found.type).current_device())
     if found.type == "cpu":  # there is one: cpu:0 is another spelling

@@ -35,6 +35,8 @@ HOOKS = {  # each group of entry points, and the hook that its plugins answer
 OPTIONAL = {"weft_namespace"}
 ARGUMENT = {"weft_backend": "device", "weft_kernels": "device", "weft_namespace": "name"}  # gets the entry's name
 
+BUILT_IN = {"meta": "weft._meta.backend"}  # backends that core brings itself, imported when first asked for
+
 NOT_LOADED, LOADED, FAILED = "not loaded", "loaded", "failed"
 UNAVAILABLE, REFUSED, DISABLED = "unavailable", "refused", "disabled"
 
@@ -168,6 +170,9 @@ class Registry:
     def backend(self, device: str) -> Any:
         """See `weft.plugins.backend`."""
         if device not in self._backends:
+            if device in BUILT_IN:
+                self._backends[device] = import_module(BUILT_IN[device]).MetaBackend()
+                return self._backends[device]
             plugin = self._only(self.plugins("weft.backends", device), f"device {device!r}")
             if plugin is None:
                 raise RuntimeError(no_backend(device, self.names("weft.backends")))

@@ -166,6 +166,11 @@ class Tensor(Methods):
         """Whether the memory is the CPU's."""
         return self.device.type == "cpu"
 
+    @property
+    def is_meta(self) -> bool:
+        """Whether it has no memory, only a shape, strides and a dtype."""
+        return self.device.type == "meta"
+
     def get_device(self) -> int:
         """The index of the device; -1 for the CPU."""
         return -1 if self.device.index is None else self.device.index

@@ -761,8 +761,21 @@ def item(self: Any) -> Number:
     if array.size != 1:
         raise RuntimeError(f"item: a Tensor with {array.size} elements cannot be converted to Scalar; use .tolist()")
     if state.intercepting and is_watched():
-        return read_watched(self, "core::item", lambda: host_array(self).item())
-    return host_array(self).item()
+        return read_watched(self, "core::item", lambda: number_of(self))
+    return number_of(self)
+
+
+def number_of(tensor: Any) -> Any:
+    """The number that the tensor has.
+
+    Raises
+    ------
+    RuntimeError
+        If it is on the meta device, and has none.
+    """
+    if tensor.is_meta:
+        raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+    return host_array(tensor).item()
 
 
 @method
@@ -784,7 +797,7 @@ def __bool__(self: Any) -> bool:
         )
     if self._key.wrapped:
         refuse_values("bool()", self)
-    return bool(item(self) if state.intercepting and is_watched() else self._array)
+    return bool(item(self) if self.is_meta or (state.intercepting and is_watched()) else self._array)
 
 
 def scalar(self: Any, name: str) -> Any:
@@ -792,7 +805,7 @@ def scalar(self: Any, name: str) -> Any:
         raise ValueError(
             f"{name}: only one element tensors can be converted to Python scalars; got shape {list(self._array.shape)}"
         )
-    return item(self) if state.intercepting and is_watched() else host_array(self).item()
+    return item(self) if state.intercepting and is_watched() else number_of(self)
 
 
 def real_scalar(self: Any, name: str) -> Any:
@@ -828,7 +841,7 @@ def __index__(self: Any) -> int:
             "__index__: only integer tensors of a single element can be converted to an index; got "
             f"{self._key.dtype} of shape {list(self._array.shape)}"
         )
-    return int(item(self) if state.intercepting and is_watched() else host_array(self).item())
+    return int(item(self) if state.intercepting and is_watched() else number_of(self))
 
 
 @method

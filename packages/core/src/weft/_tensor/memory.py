@@ -84,7 +84,7 @@ def _typed_storage(self: Any) -> TypedStorage:
 @method
 def data_ptr(self: Any) -> int:
     """Return the address of the first element; 0 if there is none."""
-    return address(self._array) if self._array.size else 0
+    return address(self._array) if self._array.size and not self.is_meta else 0
 
 
 @method
@@ -168,7 +168,7 @@ def _view(memory: UntypedStorage, element: Any, offset: int, size: Any, stride: 
 @method
 def const_data_ptr(self: Any) -> int:
     """Return the address of the first element, for reading only; 0 if there is none."""
-    return address(self._array) if self._array.size else 0
+    return address(self._array) if self._array.size and not self.is_meta else 0
 
 
 @method

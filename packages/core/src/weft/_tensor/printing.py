@@ -127,7 +127,7 @@ def tensor_repr(tensor: Any, name: str = "tensor") -> str:
         grad_fn=None if node is None else node.label(),
         tangent=None if tangent is None else tensor_repr(tangent),
         name=name,
-        to_numpy=backend_of(where).to_numpy,
+        to_numpy=None if where.type == "meta" else backend_of(where).to_numpy,
     )
 
 
@@ -141,7 +141,7 @@ def tensor_text(
     grad_fn: str | None = None,
     tangent: str | None = None,
     name: str = "tensor",
-    to_numpy: Callable[[Any], Array] = np.asarray,
+    to_numpy: Callable[[Any], Array] | None = np.asarray,
 ) -> str:
     """Return the text of a tensor, ``tensor([1., 2.])`` and the like.
 
@@ -161,11 +161,14 @@ def tensor_text(
     name : str
         What the text begins with.
     to_numpy : callable
-        Makes a NumPy array of the backend's.
+        Makes a NumPy array of the backend's; None where there are no values, so that only the shape is told.
     """
     suffixes = [] if device is None else [f"device='{device}'"]
     told = {default_dtype}
-    if array.size == 0:
+    if to_numpy is None:
+        suffixes.append(f"size={tuple(array.shape)}")
+        body = "..."
+    elif array.size == 0:
         if array.ndim != 1:
             suffixes.append(f"size={tuple(array.shape)}")
         body = "[]"

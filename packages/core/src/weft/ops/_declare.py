@@ -146,6 +146,7 @@ class Declaration:
         self.function: Any = None
         self.generic: Any = None  # the kernel: a function of (xp, *arguments), or a name in xp
         self.formula: Formula | None = None  # of one element; the kernel too, unless there is another
+        self.meta: Any = None  # the kernel of arrays without values, where the declared one needs values
         self.complex_kernel: Any = None  # a function of (xp, *arguments) for complex dtypes, where that is another
         self.arguments: tuple[str, ...] = ()
         self.gradients: dict[str, Rule] = {}
@@ -707,7 +708,12 @@ def set_metadata(function: Any, source: Any, declaration: Declaration | None, pu
         declaration.vmap = rule
         return rule
 
+    def meta(rule: Any) -> Any:
+        declaration.meta = rule
+        return rule
+
     function.gradient = gradient
+    function.meta = meta
     function.forward = forward
     function.vmap = vmap
 

@@ -128,5 +128,5 @@ def _never(self: TensorBase) -> bool:
     return False
 
 
-for _kind in "sparse sparse_csr quantized nested meta mkldnn mps mtia maia xpu xla ipu vulkan".split():
+for _kind in "sparse sparse_csr quantized nested mkldnn mps mtia maia xpu xla ipu vulkan".split():
     setattr(Tensor, f"is_{_kind}", property(_never))

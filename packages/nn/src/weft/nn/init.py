@@ -167,6 +167,8 @@ def trunc_normal_(
             stacklevel=2,
         )
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
+    if tensor.is_meta:
+        return tensor
     with weft.no_grad():
         if inside >= 0.3:
             return _truncated_by_normal_proposals(tensor, mean, std, a, b, generator)

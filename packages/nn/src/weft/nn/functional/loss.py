@@ -411,6 +411,12 @@ def losses_of_rows(xp: Any, input: Any, target: Any, reduction: str) -> tuple[An
     return total.reshape(()), size, statistics
 
 
+@cross_entropy_op.meta
+def _(xp, input, target, weight, reduction, ignore_index, smoothing):
+    losses = xp.empty(target.shape if reduction == "none" else (), input.dtype)
+    return losses, xp.empty((), input.dtype), xp.empty((2, *target.shape), input.dtype)
+
+
 @cross_entropy_op.gradient("input")
 def _(grads, input, target, weight, later_outputs, reduction, ignore_index, smoothing):
     total, statistics = later_outputs
@@ -515,6 +521,11 @@ def _(xp, output_grad, input, target, weight, total, statistics, reduction, igno
         result -= each[:, None] * every
     result[places_of(xp, safe)] -= own
     return result.astype(input.dtype, copy=False).reshape(shape)
+
+
+@cross_entropy_gradient.meta
+def _(xp, output_grad, input, target, weight, total, statistics, reduction, ignore_index, smoothing):
+    return xp.empty(input.shape, input.dtype)
 
 
 def slope_of_rows(xp: Any, share: Any, input: Any, target: Any, statistics: Any) -> Any:

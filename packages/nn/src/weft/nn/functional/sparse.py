@@ -225,6 +225,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         return tensor.new_zeros(*tensor.shape, num_classes)
     if num_classes == -1 and tensor._key.wrapped:
         refuse_values("one_hot without num_classes", tensor)
+    if tensor.is_meta and num_classes > 0:
+        return one_hot_op.op(tensor, num_classes)
     values = memory_of(tensor)
     low, high = int(values.min()), int(values.max())
     if low < 0:

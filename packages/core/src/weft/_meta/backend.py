@@ -1,0 +1,65 @@
+"""The backend of the device ``meta``: kernels run on shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy
+
+from weft._dtypes.dtypes import dtype
+from weft._meta.array import NO_DATA, MetaArray
+from weft._meta.namespace import asarray, namespace
+from weft._meta.random_stream import MetaStream
+from weft.backend import Backend, import_scientific
+from weft.ops._registry import registry
+
+
+class MetaBackend(Backend):
+    """A device without memory: its arrays have shapes, strides and dtypes."""
+
+    def __init__(self) -> None:
+        super().__init__("meta", namespace, MetaArray)
+
+    def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """The op's declared kernel, or its meta kernel, where it has one."""
+        declaration = registry.get(name)
+        if declaration is None or declaration.meta is None:
+            return generic
+        return partial(declaration.meta, namespace)
+
+    def asarray(self, value: Any) -> Any:
+        return asarray(value)
+
+    def empty(self, shape: tuple[int, ...], element: dtype, index: int | None) -> Any:
+        return MetaArray(tuple(shape), element.numpy)
+
+    def from_numpy(self, array: Any, index: int | None) -> Any:
+        """The geometry of an array."""
+        if isinstance(array, MetaArray):
+            return array
+        return asarray(array).copy("K")
+
+    def to_numpy(self, array: Any) -> numpy.ndarray:
+        """Refuse.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
+        raise NotImplementedError(NO_DATA)
+
+    def to_device(self, array: Any, index: int | None) -> Any:
+        return array.copy("K")
+
+    def scientific(self, module: str) -> Any:
+        """SciPy's module, whose ufuncs have rules as NumPy's have."""
+        return import_scientific(f"scipy.{module}", "scipy")
+
+    def random_stream(self, seed: int, index: int | None) -> Any:
+        return MetaStream()
+
+    def describe(self) -> dict[str, str]:
+        return {"arrays": "shapes, strides and dtypes without memory"}
