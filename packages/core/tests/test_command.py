@@ -7,9 +7,9 @@ import textwrap
 
 import pytest
 
+from weft._as_torch.names import explain, weft_name
 from weft._command import split
 from weft._command.plugins import table
-from weft._command.torch_names import explain, weft_name
 from weft.plugins import Record
 from weft.torch_version import TorchVersion
 
@@ -81,6 +81,8 @@ def test_a_missing_command_is_explained(tmp_path):
         (["run", "a.py", "--help"], ["run", "a.py"], ["--help"]),
         (["run", "-m", "pkg", "-m", "x"], ["run", "-m", "pkg"], ["-m", "x"]),
         (["run", "--help"], ["run", "--help"], []),
+        (["run", "-c", "-1", "x"], ["run", "-c", "-1"], ["x"]),
+        (["run", "-", "x"], ["run", "-"], ["x"]),
         (["plugins", "--no-load"], ["plugins", "--no-load"], []),
     ],
 )
@@ -136,7 +138,7 @@ def test_a_missing_script_is_an_error_of_the_command(tmp_path):
     assert "cannot run 'nowhere.py'" in done.stderr
 
 
-def test_torch_is_weft_itself_and_weft_keeps_its_name(tmp_path):
+def test_torch_is_weft_itself_by_another_name(tmp_path):
     source = """
         import torch, torch.utils, weft, weft.utils
         from torch import Tensor
@@ -144,9 +146,14 @@ def test_torch_is_weft_itself_and_weft_keeps_its_name(tmp_path):
         import torch.testing
         print(torch is weft, torch.utils is weft.utils, Tensor is weft.Tensor, autograd is weft.autograd)
         print(weft.__spec__.name, weft.utils.__spec__.name, weft.autograd.__spec__.name)
+        print(torch.__name__, torch.utils.__name__, torch.nn.Linear.__module__, torch.nn.functional.relu.__module__)
     """
     done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
-    assert done.stdout == "True True True True\nweft weft.utils weft.autograd\n", done.stderr
+    assert done.stdout.splitlines() == [
+        "True True True True",
+        "weft weft.utils weft.autograd",
+        "torch torch.utils torch.nn.modules.linear torch.nn.functional",
+    ], done.stderr
 
 
 def test_a_module_that_weft_makes_without_a_file_is_found(tmp_path):
@@ -176,40 +183,58 @@ def test_modules_that_importing_torch_brings_along_are_in_sys_modules(tmp_path):
     source = """
         import sys
         import torch
-        for name in ("autograd", "nn", "nn.init", "nn.functional", "nn.utils.rnn", "optim.adam", "utils"):
-            own = sys.modules["weft." + name]
-            assert sys.modules["torch." + name] is own, name
-        assert not [name for name in sys.modules if name.startswith(("torch.vision", "torch._"))]
-        import torch.fx
-        assert sys.modules["torch.fx.graph"] is sys.modules["weft.fx.graph"]
+        from weft._as_torch.paths import BROUGHT_ALONG
+        missing = [name for name in BROUGHT_ALONG if "torch." + name not in sys.modules]
+        assert not missing, missing
+        for name in BROUGHT_ALONG:
+            module, own = sys.modules["torch." + name], sys.modules.get("weft." + name)
+            assert own in (None, module), name
+            assert module.__name__ == "torch." + name, (name, module.__name__)
+        assert not [name for name in sys.modules if name.startswith(("torch.vision", "torch.backend_"))]
     """
     pytest.importorskip("weft.nn")
     done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_module_that_weft_lacks_is_named_with_what_weft_offers(tmp_path):
+def test_classes_are_pickled_by_the_names_of_pytorch(tmp_path):
     source = """
-        for name in ("torch.nonsense", "torch.utils.nonsense", "torch.utils.nonsense.deeper"):
-            try:
-                __import__(name)
-            except ModuleNotFoundError as error:
-                print(error.name, "|", error)
+        import pickle, re
+        import torch
+        from torch import nn, optim, utils
+        from torch.utils import data
+        layers = [nn.Linear(2, 2), nn.BatchNorm2d(2), nn.MultiheadAttention(4, 2), nn.LSTM(2, 3), nn.LazyConv2d(2, 1)]
+        for kind in (*map(type, layers), optim.AdamW, optim.lr_scheduler.StepLR, data.DataLoader, data.TensorDataset,
+                     torch.distributions.Normal, torch.Tensor, torch.Size, nn.functional.relu, torch.add, torch.save,
+                     nn.init.zeros_, torch.linalg.norm, torch.get_deterministic_debug_mode, torch.func.vmap):
+            pickled = pickle.dumps(kind)
+            assert b"weft" not in pickled and pickle.loads(pickled) is kind, (kind, pickled)
     """
-    lines = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path).stdout.splitlines()
-    assert lines[0].startswith(
-        "torch.nonsense | No module named 'torch.nonsense': weft has no weft.nonsense. weft offers"
-    )
-    assert "autograd" in lines[0]
-    assert "weft.utils offers the modules: " in lines[1]
-    assert lines[2].startswith("torch.utils.nonsense | ")
+    pytest.importorskip("weft.nn")
+    done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_module_that_weft_lacks_is_not_found_and_named_with_what_weft_offers(tmp_path):
+    source = """
+        import importlib.util
+        for name in ("torch.nonsense", "torch.utils.nonsense"):
+            assert importlib.util.find_spec(name) is None, name
+            try:
+                importlib.import_module(name)
+            except ModuleNotFoundError as error:
+                assert error.name == name
+        import torch.utils.nonsense
+    """
+    error = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path).stderr
+    assert "ModuleNotFoundError: No module named 'torch.utils.nonsense'" in error
+    assert "weft has no weft.utils.nonsense. weft.utils offers the modules: " in error
 
 
 def test_a_missing_portion_is_named_with_the_command_that_brings_it(monkeypatch):
-    monkeypatch.setattr("weft._command.torch_names.exists", lambda name: False)
-    assert explain("torchvision.transforms", "weft.vision.transforms") == (
-        "No module named 'torchvision.transforms': it is weft.vision.transforms, which has to be installed: "
-        "pip install weft-vision"
+    monkeypatch.setattr("weft._as_torch.names.exists", lambda name: False)
+    assert explain("torchvision.transforms") == (
+        "torchvision.transforms is weft.vision.transforms, which has to be installed: pip install weft-vision"
     )
 
 
@@ -246,16 +271,58 @@ def test_processes_that_the_program_starts_have_the_names_too(tmp_path, method):
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"this platform has no {method}")
     done = weft("run", write(tmp_path / "script.py", source), method, cwd=tmp_path)
-    assert done.stdout == "('weft', 'weft.utils')\n0\n", done.stderr
+    assert done.stdout == "('torch', 'torch.utils')\n0\n", done.stderr
 
 
-def test_other_programs_of_the_same_python_do_not_see_the_names(tmp_path):
-    source = """
+NAMED = "import torch; print(torch.__name__, torch is __import__('weft'))"
+
+
+def test_programs_that_the_program_starts_have_the_names_too(tmp_path):
+    source = f"""
         import subprocess, sys
-        code = "import sys; print(any(type(f).__name__ == 'TorchNames' for f in sys.meta_path))"
-        print(subprocess.check_output([sys.executable, "-c", code], text=True).strip())
+        print(subprocess.check_output([sys.executable, "-c", {NAMED!r}], text=True).strip())
     """
-    assert weft("run", write(tmp_path / "script.py", source), cwd=tmp_path).stdout == "False\n"
+    done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
+    assert done.stdout == "torch True\n", done.stderr
+
+
+def test_the_variable_gives_the_names_and_nothing_is_imported_before_they_are_asked_for(tmp_path):
+    code = "import sys; print([n for n in ('weft', 'numpy', 'importlib.metadata') if n in sys.modules])"
+    for variable, first, last in (("1", "torch True", "[]"), ("0", "weft", "[]"), ("", "weft", "[]")):
+        environment = os.environ | {"WEFT_AS_TORCH": variable}
+        ask = NAMED if variable == "1" else "import weft; print(weft.__name__)"
+        for program, expected in ((ask, first), (code, last)):
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+            assert done.stdout.strip() == expected, done.stderr
+
+
+def test_as_torch_gives_the_names_in_a_program_and_refuses_beside_pytorch(tmp_path):
+    done = python("-c", "import weft; weft.as_torch(); weft.as_torch(); " + NAMED, cwd=tmp_path)
+    assert done.stdout == "torch True\n", done.stderr
+    (tmp_path / "torch.py").write_text("")
+    done = python("-c", "import torch, weft; weft.as_torch()", cwd=tmp_path)
+    assert "RuntimeError: as_torch(): torch is imported already, from " in done.stderr
+
+
+@pytest.mark.parametrize("form", [["-c", "SOURCE", "a", "-x"], ["-", "a", "-x"]])
+def test_code_and_standard_input_see_what_python_shows_them(tmp_path, form):
+    source = "import sys; print(sys.argv, sys.path[0], __name__, __package__, __spec__, __doc__); 1 / 0"
+    args = [source if word == "SOURCE" else word for word in form]
+    environment = os.environ | {"NO_COLOR": "1"}
+    ours, theirs = (
+        subprocess.run([*start, *args], input=source, capture_output=True, text=True, cwd=tmp_path, env=environment)
+        for start in ([sys.executable, "-m", "weft", "run"], [sys.executable])
+    )
+    assert (ours.returncode, ours.stdout, ours.stderr) == (theirs.returncode, theirs.stdout, theirs.stderr)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script with its interpreter in its first line")
+def test_a_command_on_the_path_runs_on_weft(tmp_path):
+    command = tmp_path / "trainer"
+    command.write_text(f"#!{sys.executable}\nimport sys\n{NAMED}\nprint(sys.argv[1:])\nsys.exit(3)\n")
+    command.chmod(0o755)
+    done = weft("run", "trainer", "--x", "y", cwd=tmp_path, PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert (done.returncode, done.stdout) == (3, "torch True\n['--x', 'y']\n"), done.stderr
 
 
 def test_a_program_reads_the_names_and_the_version_of_pytorch(tmp_path):

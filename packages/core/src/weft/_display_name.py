@@ -4,4 +4,11 @@ Programs print them, compare them as strings (``str(x.dtype) == "torch.float32"`
 ``weft run`` it is the name that the program knows.
 """
 
+import sys
+
 name = "weft"
+
+
+def is_own(module: str) -> bool:
+    """Whether a module is weft's, by whichever of its two names."""
+    return f"{getattr(sys.modules.get(module), '__package__', module)}.".startswith("weft.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from types import FrameType
 
 __all__ = ["AcceleratorError", "OutOfMemoryError", "PluginError", "warn_deprecated"]
 
@@ -25,10 +26,15 @@ def warn_deprecated(name: str, instead: str) -> None:
     warn_caller(f"weft.{name} is deprecated in favor of weft.{instead}")
 
 
+def is_own(frame: FrameType) -> bool:
+    """Whether a frame is in weft's code, whatever its modules are called."""
+    return f"{frame.f_globals.get('__package__')}.".startswith("weft.")
+
+
 def warn_caller(message: str) -> None:
     """Warn the first caller outside of weft."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("weft."):
+    while frame.f_back is not None and is_own(frame):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, UserWarning, stacklevel=level)
 

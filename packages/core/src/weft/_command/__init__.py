@@ -45,9 +45,9 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:
-    """Cut ``run [-m] program args...`` before the args: those belong to the program, ``--help`` among them."""
+    """Cut ``run [-m | -c] program args...`` before the args: those belong to the program, ``--help`` among them."""
     if argv[:1] == ["run"]:
         for index, argument in enumerate(argv[1:], start=1):
-            if not argument.startswith("-"):
+            if not argument.startswith("-") or argument == "-" or argv[index - 1] == "-c":
                 return argv[: index + 1], argv[index + 1 :]
     return argv, []

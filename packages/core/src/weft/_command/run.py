@@ -1,8 +1,9 @@
 """Run a PyTorch program unmodified on weft.
 
 ``torch``, ``torch.nn``, ``torchvision``, ``torchtext`` and their submodules are weft's own modules for this process
-and the processes that it starts through multiprocessing, and for no other. Everything else (arguments, path, exit
-status) is as with ``python script.py`` and ``python -m module``.
+and the processes that it starts, and for no other. Everything else (arguments, path, exit status) is as with
+``python script.py``, ``python -m module``, ``python -c code`` and ``python -``; what is no file is looked for among
+the commands on PATH (``weft run accelerate launch train.py``).
 """
 
 import argparse
@@ -10,34 +11,63 @@ import builtins
 import importlib.util
 import io
 import os
+import shutil
+import subprocess
 import sys
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
-from weft._command import torch_names
+from weft._as_torch.switch import as_torch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``weft run``."""
-    parser.usage = "weft run [-h] (script.py | -m module) [args ...]"
-    parser.add_argument("-m", action="store_true", dest="as_module", help="the program is a module's name, not a file")
-    parser.add_argument("program", nargs=1, help="script or module, followed by its own arguments")
+    parser.usage = "weft run [-h] (script.py | command | -m module | -c code | -) [args ...]"
+    parser.add_argument("-m", action="store_true", dest="as_module", help="the program is a module's name")
+    parser.add_argument("-c", action="store_true", dest="as_code", help="the program is its own text")
+    parser.add_argument("program", nargs=1, help="script, command, module or code, followed by its own arguments")
 
 
 def run(args: argparse.Namespace) -> int:
     """Become the program; it ends as the program ends."""
-    torch_names.install()
-    prepare = prepare_module if args.as_module else prepare_script
+    as_torch()
+    program = args.program[0]
     try:
-        code, main = prepare(args.program[0])
+        if args.as_module:
+            code, main = prepare_module(program)
+        elif args.as_code or program == "-":
+            code, main = prepare_code(program if args.as_code else sys.stdin.read(), args.as_code)
+        elif not os.path.exists(program) and shutil.which(program) is not None:
+            return start_command(args.program)
+        else:
+            code, main = prepare_script(program)
     except (OSError, ImportError) as error:
-        print(f"weft run: cannot run {args.program[0]!r}: {error}", file=sys.stderr)
+        print(f"weft run: cannot run {program!r}: {error}", file=sys.stderr)
         return 2
-    sys.argv[:] = [str(main.__file__), *args.program[1:]] if args.as_module else args.program
+    first = str(main.__file__) if args.as_module else "-c" if args.as_code else program
+    sys.argv[:] = [first, *args.program[1:]]
     sys.modules["__main__"] = main
     execute(code, main)
     return 0
+
+
+def start_command(words: list[str]) -> int:
+    """Become a command on PATH, whichever interpreter it names: the environment variable goes with it."""
+    if os.name == "nt":  # where a process cannot become another program without leaving the console
+        return subprocess.call(words)
+    sys.stdout.flush()
+    return os.execvp(words[0], words)
+
+
+def prepare_code(source: str, given: bool) -> tuple[CodeType, ModuleType]:
+    """Make the ``__main__`` that ``python -c`` has, or (not ``given`` in the command line) that standard input has."""
+    if not sys.flags.safe_path:
+        sys.path[0] = ""
+    main = ModuleType("__main__")
+    main.__loader__ = BuiltinImporter
+    main.__package__ = None
+    return compiled(source, "<string>" if given else "<stdin>"), main
 
 
 def prepare_script(path: str) -> tuple[CodeType, ModuleType]:
@@ -79,7 +109,7 @@ def get_code(spec: ModuleSpec | None) -> CodeType | None:
     return code
 
 
-def compiled(source: bytes, path: str) -> Any:
+def compiled(source: bytes | str, path: str) -> Any:
     """Compile a script; a syntax error is reported as Python itself reports it, without our own frames."""
     try:
         return compile(source, path, "exec", dont_inherit=True)

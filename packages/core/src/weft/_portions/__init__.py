@@ -1,7 +1,9 @@
 """What portions add to the top level of `weft`: each ships one small package here, read when a name is first missed.
 
 Its ``NAMES`` are the names by the module that has them, which is imported when one is asked for. Its ``ATEN`` are those
-that PyTorch has in ``torch.ops.aten`` alone, with where they are.
+that PyTorch has in ``torch.ops.aten`` alone, with where they are. Its ``FILES`` say what PyTorch calls modules of its
+own that are called otherwise: for each, or for all in a package (``weft.nn.functional.*``), a dict from a part of the
+names in it (the last part: any) to PyTorch's module.
 """
 
 from pkgutil import extend_path

@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from weft._engine.tensor import Node, TensorBase, intercept, local, state
+from weft._errors import is_own
 from weft._interception.results import notes_traces
 from weft._settings import require_bool
 from weft.autograd.hooks import spread, watch_of
@@ -75,7 +76,7 @@ class Trace:
 def user_frames() -> traceback.StackSummary:
     """The stack without weft's own frames."""
     frames = list(traceback.walk_stack(sys._getframe(1)))
-    theirs = [each for each in frames if not f"{each[0].f_globals.get('__name__')}.".startswith("weft.")]
+    theirs = [each for each in frames if not is_own(each[0])]
     return traceback.StackSummary.extract(reversed(theirs or frames))
 
 

@@ -78,7 +78,7 @@ def from_library(error: Exception) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    module = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    module = "" if trace is None else str(trace.tb_frame.f_globals.get("__package__", ""))
     return module.partition(".")[0] in LIBRARIES
 
 

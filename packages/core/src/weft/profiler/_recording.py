@@ -17,6 +17,7 @@ from typing import Any
 
 from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import state, watch
+from weft._errors import is_own
 from weft._interception import profiling
 from weft._interception.profiling import copies
 from weft.ops._registry import registry
@@ -277,7 +278,7 @@ def stack() -> list[str]:
     frame: Any = sys._getframe(2)
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith(HERE) and f"{frame.f_globals.get('__name__')}."[:5] != "weft.":
+        if not code.co_filename.startswith(HERE) and not is_own(frame):
             lines.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
         frame = frame.f_back
     return lines

@@ -32,7 +32,7 @@ IN_PLACE = {
 }  # fmt: skip
 
 # Names that the generated function may always use; no value is called so.
-ALWAYS = {"inf": math.inf, "nan": math.nan, "NoneType": type(None), "weft": weft, "device": weft.device}
+ALWAYS = {"inf": math.inf, "nan": math.nan, "NoneType": type(None), weft.__name__: weft, "device": weft.device}
 
 
 @dataclass
@@ -109,7 +109,7 @@ def type_repr(kind: Any) -> str:
     if kind is type(None):
         return "NoneType"
     if kind is weft.Tensor:
-        return "weft.Tensor"
+        return f"{weft.__name__}.Tensor"
     return qualified_name(kind)
 
 
@@ -147,21 +147,21 @@ class Writer:
         if not parameters or parameters[0] != "self":
             parameters = ["self", *parameters]
         head = f"def forward({', '.join(parameters)}){self.returns}:"
-        wrapping = "\n".join(f'weft.fx._symbolic_trace.wrap("{name}")' for name in self.wrapped)
+        wrapping = "\n".join(f'{weft.__name__}.fx._symbolic_trace.wrap("{name}")' for name in self.wrapped)
         return PythonCode(f"\n{wrapping}\n\n{head}\n{lines}", self.globals)
 
     # Pieces
 
     def add_global(self, name: str, obj: Any) -> str:
         """What the text calls an object of the outside."""
-        if name.partition(".")[0] in ("weft", "operator") and "." in name:
+        if name.partition(".")[0] in (weft.__name__, "operator") and "." in name:
             if name.startswith("operator."):
                 import operator
 
                 self.globals["operator"] = operator
                 return name
             if reachable(name) is obj:
-                self.globals["weft"] = weft
+                self.globals[weft.__name__] = weft
                 return name
         legal = name.replace(".", "_")
         if legal in self.globals and self.globals[legal] is obj:

@@ -18,6 +18,7 @@ from weft.fx.graph import Graph
 from weft.fx.graph_module import GraphModule
 from weft.fx.node import Argument
 from weft.fx.proxy import Proxy, TracerBase, proxies_in
+from weft.library.subclasses import display_name
 from weft.nn import Module, Parameter, Sequential
 from weft.overrides import enable_overrides
 
@@ -220,7 +221,7 @@ class Tracer(TracerBase):
         By default the modules of weft.nn are, but for `Sequential`.
         """
         home = type(m).__module__
-        return (home == "weft.nn" or home.startswith("weft.nn.")) and not isinstance(m, Sequential)
+        return display_name.is_own(home) and ".nn" in home and not isinstance(m, Sequential)
 
     def path_of_module(self, mod: Module) -> str:
         """The name of a submodule of the root.
@@ -428,7 +429,7 @@ class Tracer(TracerBase):
     def _record_in(self, patches: Patches, namespace: dict[str, Any]) -> None:
         """Replace in a module what shall be recorded, and weft's functions that were imported before they could be."""
         home = str(namespace.get("__name__", ""))
-        if home == "weft" or home.startswith("weft."):
+        if display_name.is_own(home):
             return
         for name, value in list(namespace.items()):
             if id(value) in self._autowrap_functions and not name.startswith("_"):

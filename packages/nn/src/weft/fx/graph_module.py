@@ -165,7 +165,7 @@ class GraphModule(Module):
     def print_readable(self, print_output: bool = True, **kwargs: Any) -> str:
         """The code as that of a class, also of the graph modules inside; printed, and returned."""
         body = self.code.strip("\n ").replace("\n", "\n    ")
-        text = f"class {self._get_name()}(weft.nn.Module):\n    {body}\n"
+        text = f"class {self._get_name()}({weft.__name__}.nn.Module):\n    {body}\n"
         for child in self.children():
             if isinstance(child, GraphModule):
                 inner = child.print_readable(print_output=False).replace("\n", "\n    ").rstrip(" ")
@@ -265,7 +265,11 @@ class GraphModule(Module):
         code = self._graph.python_code("self")
         body = code.src.strip("\n ").replace("\n", "\n    ")
         text = PACKAGE.format(
-            imports=imports_of(code).strip(), name=module_name, own="\n".join(own) or "        pass", forward=body
+            imports=imports_of(code).strip(),
+            weft=weft.__name__,
+            name=module_name,
+            own="\n".join(own) or "        pass",
+            forward=body,
         )
         (folder / "module.py").write_text(text)
         (folder / "__init__.py").write_text("from .module import *\n")
@@ -278,16 +282,16 @@ PACKAGE = """from pathlib import Path
 folder = Path(__file__).resolve().parent
 
 
-class {name}(weft.nn.Module):
+class {name}({weft}.nn.Module):
     def __init__(self):
         super().__init__()
 {own}
-        state = weft.load(folder / "state_dict.pt")
-        for name, module in weft.load(folder / "modules.pt", weights_only=False).items():
+        state = {weft}.load(folder / "state_dict.pt")
+        for name, module in {weft}.load(folder / "modules.pt", weights_only=False).items():
             self.add_module(name, module)
         for name, value in state.items():
             if name in self._parameters:
-                setattr(self, name, weft.nn.Parameter(value))
+                setattr(self, name, {weft}.nn.Parameter(value))
             elif name in self._buffers:
                 setattr(self, name, value)
         self.load_state_dict(state)
@@ -298,9 +302,9 @@ class {name}(weft.nn.Module):
 
 def imports_of(code: PythonCode) -> str:
     """The statements that bring what a text uses."""
-    lines = ["import weft", "from math import inf, nan", "from weft import device"]
+    lines = [f"import {weft.__name__}", "from math import inf, nan", f"from {weft.__name__} import device"]
     for name, value in code.globals.items():
-        if name in ("weft", "inf", "nan", "device"):
+        if name in (weft.__name__, "inf", "nan", "device"):
             continue
         if name == "NoneType":
             lines.append("NoneType = type(None)")

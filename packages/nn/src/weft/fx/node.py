@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import weft
 from weft import overrides
 from weft.fx.immutable_collections import immutable_dict, immutable_list
+from weft.library.subclasses import display_name
 from weft.nn import Module
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def qualified_name(function: Any) -> str:
     module = getattr(function, "__module__", None) or ""
     if module == "_operator":
         return f"operator.{name}"
-    if (module + ".").startswith("weft."):
+    if display_name.is_own(module):
         return public_name(function)
     name = getattr(function, "__qualname__", None) or name or str(function)
     return f"{module}.{name}" if module else str(name)
@@ -68,7 +69,7 @@ def public_name(function: Any) -> str:
     """The name by which weft's users know something of weft's."""
     name = getattr(function, "__name__", "")
     for home in (sys.modules.get(function.__module__), weft, weft.nn.functional, sys.modules.get("weft._api")):
-        if home is not None and vars(home).get(name) is function and not home.__name__.startswith("weft.ops"):
+        if home is not None and vars(home).get(name) is function and f"{home.__package__}." != "weft.ops.":
             return name_in_public(home.__name__, name)
     found = overrides.resolve_name(function)
     return found or f"{function.__module__}.{getattr(function, '__qualname__', name)}"
@@ -77,7 +78,7 @@ def public_name(function: Any) -> str:
 def name_in_public(module: str, name: str) -> str:
     """The name in ``weft`` itself of what a private module has, if it is there."""
     if any(part.startswith("_") for part in module.split(".")) and hasattr(weft, name):
-        return f"weft.{name}"
+        return f"{weft.__name__}.{name}"
     return f"{module}.{name}"
 
 

@@ -228,7 +228,7 @@ class Proxy:
         name = getattr(func, "__name__", "")
         if is_method(func, name):
             return tracer.create_proxy("call_method", name, args, kwargs)
-        if getattr(func, "__module__", None) == "weft.nn.functional" and name not in AS_CALLED:
+        if getattr(func, "__module__", None) == weft.nn.functional.__name__ and name not in AS_CALLED:
             args, kwargs = completed(func, args, kwargs)
         return tracer.create_proxy("call_function", func, args, kwargs, name=name or None)
 

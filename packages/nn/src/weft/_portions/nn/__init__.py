@@ -24,3 +24,41 @@ ATEN = {
     "_batch_norm_with_update": "weft.nn.toplevel:_batch_norm_with_update",
     "_upsample_bilinear2d_aa": "weft.nn.functional.upsampling:_upsample_bilinear2d_aa",
 }
+
+LAYERS = "torch.nn.modules."
+FILES = {
+    "weft.nn.activation": {"": f"{LAYERS}activation"},
+    "weft.nn.adaptive": {"": f"{LAYERS}adaptive"},
+    "weft.nn.containers": {"": f"{LAYERS}container"},
+    "weft.nn.convolution": {"": f"{LAYERS}conv"},
+    "weft.nn.distance": {"": f"{LAYERS}distance"},
+    "weft.nn.dropout": {"": f"{LAYERS}dropout"},
+    "weft.nn.flatten": {"": f"{LAYERS}flatten"},
+    "weft.nn.fold": {"": f"{LAYERS}fold"},
+    "weft.nn.functional.*": {"": "torch.nn.functional"},
+    "weft.nn.lazy": {
+        "BatchNorm": f"{LAYERS}batchnorm",
+        "InstanceNorm": f"{LAYERS}instancenorm",
+        "Conv": f"{LAYERS}conv",
+        "Linear": f"{LAYERS}linear",
+        "": f"{LAYERS}lazy",
+    },
+    "weft.nn.linear": {"": f"{LAYERS}linear"},
+    "weft.nn.loss": {"": f"{LAYERS}loss"},
+    "weft.nn.module": {"": f"{LAYERS}module"},
+    "weft.nn._module.hooks": {"": f"{LAYERS}module"},
+    "weft.nn._module.state_dict": {"": f"{LAYERS}module"},
+    "weft.nn.multihead_attention": {"": f"{LAYERS}activation"},
+    "weft.nn.normalization": {
+        "BatchNorm": f"{LAYERS}batchnorm",
+        "InstanceNorm": f"{LAYERS}instancenorm",
+        "": f"{LAYERS}normalization",
+    },
+    "weft.nn.padding": {"": f"{LAYERS}padding"},
+    "weft.nn.pixelshuffle": {"Channel": f"{LAYERS}channelshuffle", "": f"{LAYERS}pixelshuffle"},
+    "weft.nn.pooling": {"": f"{LAYERS}pooling"},
+    "weft.nn.rnn": {"": f"{LAYERS}rnn"},
+    "weft.nn.sparse": {"": f"{LAYERS}sparse"},
+    "weft.nn.transformer": {"": f"{LAYERS}transformer"},
+    "weft.nn.upsampling": {"": f"{LAYERS}upsampling"},
+}

@@ -11,35 +11,28 @@ from types import ModuleType
 from typing import Any
 
 from weft import Tensor
+from weft._portions.nn import FILES
 from weft.nn._module.state_dict import consume_prefix_in_state_dict_if_present
 from weft.nn._types import expanded
 
 # PyTorch's files of layers, and ours with their names; those of one name first.
-_HOMES: dict[str, tuple[str, ...]] = {
-    path: (path,)
-    for path in """
-adaptive distance dropout flatten fold lazy loss normalization padding pixelshuffle pooling rnn sparse transformer
-upsampling
-""".split()
-} | {
-    "activation": ("activation", "multihead_attention"),
-    "batchnorm": ("normalization", "lazy"),
-    "channelshuffle": ("pixelshuffle",),
-    "container": ("containers",),
-    "conv": ("convolution", "lazy"),
-    "instancenorm": ("normalization", "lazy"),
-    "linear": ("linear", "lazy"),
-    "module": ("module", "_module.state_dict", "_module.hooks"),
-}
+_HOMES: dict[str, list[str]] = {}
+for _file, _modules in FILES.items():
+    for _module in _modules.values():
+        if _module.startswith("torch.nn.modules."):
+            _HOMES.setdefault(_module.rpartition(".")[2], []).append(_file)
+for _path, _files in _HOMES.items():
+    _files.sort(key=lambda file, path=_path: file != f"weft.nn.{path}")  # type: ignore[misc]
 
 
-def _joined(path: str, homes: tuple[str, ...]) -> ModuleType:
-    """Return a module with the names of all ``homes``, and register it under ``path``."""
-    made = ModuleType(f"{__name__}.{path}", f"The names of {', '.join(f'weft.nn.{home}' for home in homes)}.")
+def _joined(path: str, homes: list[str]) -> ModuleType:
+    """Return a module with the names of all ``homes``, and register it under ``path``, if it is not there yet."""
+    name = f"weft.nn.modules.{path}"
+    made = sys.modules.setdefault(name, ModuleType(name))
+    made.__doc__ = f"The names of {', '.join(homes)}."
     for home in homes:
-        names = vars(importlib.import_module(f"weft.nn.{home}"))
+        names = vars(importlib.import_module(home))
         made.__dict__.update({name: value for name, value in names.items() if not name.startswith("__")})
-    sys.modules[made.__name__] = made
     return made
 
 
@@ -101,7 +94,7 @@ def _in_paths() -> dict[str, dict[str, Any]]:
 
 for _path, _files in _HOMES.items():
     globals()[_path] = _joined(_path, _files)
-utils = _joined("utils", ())
+utils = _joined("utils", [])
 for _path, _names in _in_paths().items():
     vars(globals()[_path]).update(_names)
 
