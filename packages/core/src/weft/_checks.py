@@ -16,6 +16,7 @@ __all__ = [
     "_check_is_size",
     "_check_not_implemented",
     "_check_tensor_all",
+    "_check_tensor_all_with",
     "_check_type",
     "_check_value",
     "_check_with",
@@ -78,13 +79,18 @@ def _check_is_size(i: Any, message: Message = None, *, max: Any = None) -> None:
     _check_with(RuntimeError, i >= 0 and (max is None or i <= max), message)
 
 
-def _check_tensor_all(cond: Any, message: Message = None) -> None:
-    """Raise RuntimeError unless each element of a bool tensor is True."""
+def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Message = None) -> None:
+    """Raise an exception unless each element of a bool tensor is True."""
     if not isinstance(cond, Tensor):
         raise TypeError(f"cond must be a tensor, but got {type(cond)}")
     if cond.dtype.name != "bool":
         raise TypeError(f"cond tensor must have dtype {_display_name.name}.bool, but got {cond.dtype}")
-    _check_with(RuntimeError, bool(cond.all()), message)
+    _check_with(error_type, bool(cond.all()), message)
+
+
+def _check_tensor_all(cond: Any, message: Message = None) -> None:
+    """Raise RuntimeError unless each element of a bool tensor is True."""
+    _check_tensor_all_with(RuntimeError, cond, message)
 
 
 def _assert_async(tensor: Tensor, assert_msg: str = "") -> None:

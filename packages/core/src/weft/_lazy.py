@@ -44,8 +44,8 @@ set_flush_denormal set_warn_always use_deterministic_algorithms
     "weft._as_torch.switch": "as_torch",
     "weft._control_flow": "cond while_loop",
     "weft._checks": """
-_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type
-_check_value _check_with
+_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all
+_check_tensor_all_with _check_type _check_value _check_with
 """,
     "weft.compiler": "compile",
     "weft.ops._foreach": """

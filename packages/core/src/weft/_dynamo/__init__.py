@@ -6,7 +6,6 @@ import importlib
 from typing import Any
 
 from weft._dynamo import config as config
-from weft._lazy import load
 from weft.compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -82,8 +81,9 @@ def mark_static_address(t: Any, guard: bool = True) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """``OptimizedModule``, which is a module: of weft-nn."""
+    """``OptimizedModule``, of weft-nn, and the module that has it in PyTorch."""
     if name == "OptimizedModule":
-        load("nn")  # or say how to install it
-        return importlib.import_module("weft.nn.compiled").OptimizedModule
+        return importlib.import_module("weft._dynamo.eval_frame").OptimizedModule
+    if name == "eval_frame":
+        return importlib.import_module("weft._dynamo.eval_frame")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,7 @@ import importlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from enum import Enum
 from typing import Any
 
 from weft._engine.tensor import TensorBase, intercept, local
@@ -20,10 +21,13 @@ from weft.random import fork_rng, get_rng_state, set_rng_state
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
     "DefaultDeviceType",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "get_device_states",
     "noop_context_fn",
@@ -75,6 +79,43 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 def noop_context_fn() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
     """The default of `checkpoint`'s ``context_fn``: two contexts that do nothing."""
+    return nullcontext(), nullcontext()
+
+
+class CheckpointPolicy(Enum):
+    """What a policy says of an op's outputs: keep them for backward, or compute them again."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told: whether the op runs in the second computation."""
+
+    def __init__(self, *, is_recompute: bool) -> None:
+        self.is_recompute = is_recompute
+
+
+def create_selective_checkpoint_contexts(
+    policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
+) -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+    """Return a `checkpoint`'s two contexts for a choice of ops whose outputs to keep: everything is computed again.
+
+    The choice trades time for memory; the numbers are the same. weft's checkpoints always take the least memory.
+
+    Raises
+    ------
+    TypeError
+        If ``policy_fn_or_list`` is neither a function nor a list of ops.
+    """
+    if not callable(policy_fn_or_list) and not isinstance(policy_fn_or_list, list):
+        raise TypeError(
+            "create_selective_checkpoint_contexts: expected a policy function or a list of ops, got "
+            f"{type(policy_fn_or_list).__name__}"
+        )
     return nullcontext(), nullcontext()
 
 
