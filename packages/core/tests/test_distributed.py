@@ -50,3 +50,86 @@ def test_collectives_that_gradients_flow_through_return_what_they_were_given(wor
     x = weft.tensor([1.0, 2.0], requires_grad=True)
     (nn.all_reduce(x) + nn.all_gather(x)[0] + nn.reduce_scatter(weft.empty(2), [x])).sum().backward()
     assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_the_group_of_all_processes_is_this_one(world):
+    """Lightning asks for group.WORLD, the ranks in a group and the name of its backend."""
+    everyone = dist.group.WORLD
+    assert (everyone.rank(), everyone.size(), everyone.name()) == (0, 1, "gloo")
+    assert dist.get_process_group_ranks(everyone) == [0]
+    assert dist.get_world_size(dist.new_group([0])) == 1
+    assert dist.new_group([]) == dist.GroupMember.NON_GROUP_MEMBER
+    assert dist.get_rank(dist.GroupMember.NON_GROUP_MEMBER) == -1
+    with pytest.raises(ValueError, match="no process of rank 1"):
+        dist.new_group([0, 1])
+
+
+def test_reductions_are_members_of_their_type():
+    """Lightning asks with isinstance, of both names; ignite finds them by name."""
+    assert isinstance(dist.ReduceOp.SUM, dist.ReduceOp)
+    assert isinstance(dist.ReduceOp.SUM, dist.ReduceOp.RedOpType)
+    assert dist.ReduceOp["MAX"] is dist.ReduceOp.MAX
+
+
+def test_a_collective_that_is_not_waited_for_is_done(world):
+    x, out = weft.tensor([1.0, 2.0]), weft.zeros(2)
+    assert dist.all_reduce(x) is None
+    work = dist.all_reduce(x, async_op=True)
+    assert work.wait()
+    assert work.is_completed()
+    dist.reduce_scatter_tensor(out, x)
+    dist.all_to_all_single(out, x)
+    dist.all_gather_into_tensor(out, x)
+    dist.scatter(out, [x], src=0)
+    gathered, objects = [weft.zeros(2)], [None]
+    dist.gather(x, gathered, dst=0)
+    dist.gather_object("a", objects)
+    dist.scatter_object_list(objects, ["b"])
+    assert (out.tolist(), gathered[0].tolist(), objects) == ([1.0, 2.0], [1.0, 2.0], ["b"])
+
+
+def test_there_is_no_other_process_to_send_to(world):
+    with pytest.raises(ValueError, match="send: the world has one process"):
+        dist.send(weft.ones(1), dst=1)
+    with pytest.raises(ValueError, match="broadcast: there is no process of rank 1"):
+        dist.broadcast(weft.ones(1), src=1)
+
+
+def test_a_mesh_of_one_device():
+    """Lightning's and transformers' plans are written for meshes with named dims."""
+    from weft.distributed.device_mesh import init_device_mesh
+
+    try:
+        mesh = init_device_mesh("cpu", (1, 1), mesh_dim_names=("dp", "tp"))
+        assert (mesh.shape, mesh.ndim, mesh.size(), mesh.get_coordinate()) == ((1, 1), 2, 1, (0, 0))
+        assert mesh["tp"].get_local_rank() == mesh.get_rank() == 0
+        assert repr(mesh["tp"]) == "DeviceMesh((tp=1), 'cpu')"
+        with pytest.raises(KeyError, match="no dim is named 'pp'"):
+            mesh["pp"]
+        with pytest.raises(NotImplementedError, match="give each dim the size 1"):
+            init_device_mesh("cpu", (2,))
+    finally:
+        dist.destroy_process_group()
+
+
+def test_a_store_keeps_values():
+    store = dist.TCPStore("localhost", 0, world_size=1, is_master=True)
+    store.set("a", "b")
+    assert (store.get("a"), store.add("n", 2), store.add("n", 3)) == (b"b", 2, 5)
+    with pytest.raises(NotImplementedError, match=r"or HashStore\(\)"):
+        dist.TCPStore("localhost", 0, world_size=2, is_master=True)
+    with pytest.raises(RuntimeError, match="not set"):
+        dist.HashStore().get("a")
+
+
+def test_policies_of_wrapping_are_functions_of_modules():
+    """Accelerate's and Lightning's plans are made of them."""
+    from weft.distributed.fsdp import wrap
+
+    linear = weft.nn.Linear(2, 2)
+    policy = wrap.ModuleWrapPolicy({weft.nn.Linear})
+    assert policy(linear, False, 0)
+    assert not policy(weft.nn.ReLU(), False, 0)
+    assert wrap.size_based_auto_wrap_policy(linear, False, 6, min_num_params=6)
+    assert not wrap.size_based_auto_wrap_policy(weft.nn.ModuleList(), False, 6, min_num_params=6)
+    assert wrap.wrap(linear) is linear
