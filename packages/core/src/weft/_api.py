@@ -5,6 +5,7 @@ from math import e, inf, nan, pi
 import weft._tensor.elementwise
 import weft._tensor.legacy
 import weft._tensor.memory  # puts methods on Tensor, as the ops do
+import weft._tensor.sparse_methods
 import weft.autograd as autograd
 from weft._devices.cpu_threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 from weft._devices.devices import device, get_default_device, set_default_device

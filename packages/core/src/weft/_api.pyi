@@ -255,6 +255,11 @@ from weft.amp._autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from weft.overrides import DisableTorchFunction as DisableTorchFunction
 from weft.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from weft.sparse._tensor import sparse_coo_tensor as sparse_coo_tensor
+from weft.sparse._compressed import sparse_bsc_tensor as sparse_bsc_tensor
+from weft.sparse._compressed import sparse_bsr_tensor as sparse_bsr_tensor
+from weft.sparse._compressed import sparse_compressed_tensor as sparse_compressed_tensor
+from weft.sparse._compressed import sparse_csc_tensor as sparse_csc_tensor
+from weft.sparse._compressed import sparse_csr_tensor as sparse_csr_tensor
 from weft.sparse._products import hspmm as hspmm
 from weft.sparse._products import smm as smm
 from weft.sparse._products import spmm as spmm

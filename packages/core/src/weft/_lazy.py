@@ -82,6 +82,9 @@ is_autocast_cpu_enabled is_autocast_enabled set_autocast_cpu_dtype set_autocast_
 """,
     "weft.overrides": "DisableTorchFunction DisableTorchFunctionSubclass",
     "weft.sparse._tensor": "sparse_coo_tensor",
+    "weft.sparse._compressed": """
+sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor
+""",
     "weft.sparse._products": "hspmm smm spmm sspaddmm",
     "weft._removed": "eig lstsq matrix_rank solve symeig",
     "weft.utils.dlpack": "to_dlpack",

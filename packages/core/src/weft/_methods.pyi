@@ -530,6 +530,9 @@ class Methods(TensorBase):
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In-place variant of `weft._cauchy`: writes into ``self`` and returns it."""
 
+    def ccol_indices(self) -> Tensor:
+        """Where the entries of each column begin: of tensors with compressed columns (see `weft.sparse_csc_tensor`)."""
+
     def cdouble(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as complex128."""
 
@@ -584,6 +587,12 @@ class Methods(TensorBase):
     def clone(self, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """Copy a tensor; gradients flow through the copy, which is dense in the input's order of dimensions."""
 
+    def coalesce(self) -> Tensor:
+        """The sparse tensor with each coordinate once, in order (see `weft.sparse_coo_tensor`)."""
+
+    def col_indices(self) -> Tensor:
+        """The column of each entry: of tensors with compressed rows (see `weft.sparse_csr_tensor`)."""
+
     def conj(self) -> Tensor:
         """Return the complex conjugate: a view; a real tensor is returned itself."""
 
@@ -634,6 +643,9 @@ class Methods(TensorBase):
 
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """The vector product in three dimensions."""
+
+    def crow_indices(self) -> Tensor:
+        """Where the entries of each row begin: of tensors with compressed rows (see `weft.sparse_csr_tensor`)."""
 
     def cuda(self, device: Device = None, non_blocking: _bool = False, memory_format: MemoryFormat | None = None) -> Tensor:
         """Copy the tensor to a CUDA device; return it unchanged if it is there."""
@@ -984,6 +996,9 @@ class Methods(TensorBase):
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
         """Select the slices at some positions along a dimension."""
 
+    def indices(self) -> Tensor:
+        """The coordinates of a sparse tensor (see `weft.sparse_coo_tensor`)."""
+
     def inner(self, other: Tensor) -> Tensor:
         """Inner products along the last dimension of both."""
 
@@ -992,6 +1007,9 @@ class Methods(TensorBase):
 
     def inverse(self) -> Tensor:
         """The inverse of each square matrix of a batch."""
+
+    def is_coalesced(self) -> _bool:
+        """Whether a sparse tensor has each coordinate once, in order (see `weft.sparse_coo_tensor`)."""
 
     def is_conj(self) -> _bool:
         """Whether the tensor is a view whose values are the conjugates of what is in memory."""
@@ -1579,6 +1597,9 @@ class Methods(TensorBase):
     def resize_as_(self, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
         """Change the size of the tensor itself to that of another (see `Tensor.resize_`)."""
 
+    def resize_as_sparse_(self, the_template: Tensor) -> Tensor:
+        """Give a sparse tensor, in place, the size of another one, and no elements."""
+
     def resolve_conj(self) -> Tensor:
         """A copy with the values in memory, if the conjugate bit is set; else the tensor itself."""
 
@@ -1602,6 +1623,9 @@ class Methods(TensorBase):
 
     def round_(self, *, decimals: _int = 0) -> Tensor:
         """In-place variant of `weft.round`: writes into ``self`` and returns it."""
+
+    def row_indices(self) -> Tensor:
+        """The row of each entry: of tensors with compressed columns (see `weft.sparse_csc_tensor`)."""
 
     def rsqrt(self) -> Tensor:
         """1 divided by the square root of each element."""
@@ -1694,6 +1718,9 @@ class Methods(TensorBase):
     def slogdet(self) -> _return_types.slogdet:
         """The sign of the determinant and the logarithm of its modulus, which neither overflows nor underflows."""
 
+    def smm(self, mat2: Tensor) -> Tensor:
+        """Product of a sparse matrix and a dense one, as a sparse matrix: see `weft.smm`."""
+
     def softmax(self, dim: _int, dtype: DType | None = None) -> Tensor:
         """``exp(input)`` divided by its sum along a dimension, without overflow."""
 
@@ -1708,6 +1735,12 @@ class Methods(TensorBase):
 
     def sparse_mask(self, mask: Tensor) -> Tensor:
         """The elements at the coordinates of a sparse tensor of the same size, as a sparse tensor."""
+
+    def sparse_resize_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Tensor:
+        """Give a sparse tensor another size, in place, that holds all its elements."""
+
+    def sparse_resize_and_clear_(self, size: Sequence[_int], sparse_dim: _int, dense_dim: _int) -> Tensor:
+        """Give a sparse tensor another size, in place, and no elements."""
 
     def split(self, split_size: _int | Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """Split a tensor into pieces of equal size, or of the sizes given, see `weft.split`."""
@@ -1732,6 +1765,9 @@ class Methods(TensorBase):
 
     def squeeze_(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """In-place variant of `weft.squeeze`: writes into ``self`` and returns it."""
+
+    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+        """``beta * self + alpha * (mat1 @ mat2)`` as a sparse matrix: see `weft.sspaddmm`."""
 
     def std(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Tensor:
         """The standard deviation: the square root of `var`."""
@@ -1825,6 +1861,21 @@ class Methods(TensorBase):
 
     def to_sparse(self, sparse_dim: _int | None = None, *, layout: Layout | None = None, blocksize: _int | Sequence[_int] | None = None, dense_dim: _int | None = None) -> Tensor:
         """A sparse tensor of the elements that are not zero."""
+
+    def to_sparse_bsc(self, blocksize: _int | Sequence[_int], dense_dim: _int | None = None) -> Tensor:
+        """A sparse tensor of compressed columns of blocks: see `weft.sparse_bsc_tensor` and `to_sparse_bsr`."""
+
+    def to_sparse_bsr(self, blocksize: _int | Sequence[_int], dense_dim: _int | None = None) -> Tensor:
+        """A sparse tensor of compressed rows of blocks: see `weft.sparse_bsr_tensor` and `to_sparse_csr`."""
+
+    def to_sparse_coo(self) -> Tensor:
+        """A sparse tensor of coordinates and values, the same as `to_sparse`."""
+
+    def to_sparse_csc(self, dense_dim: _int | None = None) -> Tensor:
+        """A sparse tensor of compressed columns: see `weft.sparse_csc_tensor` and `to_sparse_csr`."""
+
+    def to_sparse_csr(self, dense_dim: _int | None = None) -> Tensor:
+        """A sparse tensor of compressed rows: see `weft.sparse_csr_tensor`."""
 
     def tolist(self) -> Any:
         """Return the elements as Python numbers in nested lists; of a 0-d tensor the number."""
@@ -1921,6 +1972,9 @@ class Methods(TensorBase):
 
     def untyped_storage(self) -> UntypedStorage:
         """Return the memory that this tensor is a view of, as bytes."""
+
+    def values(self) -> Tensor:
+        """The elements that a sparse tensor keeps, or the components of a nested one, in one tensor."""
 
     def var(self, dim: _int | Sequence[_int] | None = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Tensor:
         """The variance over some dimensions, or over all."""

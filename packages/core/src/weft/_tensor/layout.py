@@ -1,4 +1,4 @@
-"""Memory formats and layouts: names that programs pass; what weft keeps in memory is always strided."""
+"""Memory formats and layouts: names that programs pass."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 strided = layout("strided")
-# Programs ask tensors for these, and pass them on; weft has no tensors of theirs.
+# Of tensors that keep some of their elements (`weft.sparse`), or tensors of several sizes (`weft.nested`).
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
 sparse_csc = layout("sparse_csc")
 sparse_bsr = layout("sparse_bsr")
 sparse_bsc = layout("sparse_bsc")
+jagged = layout("jagged")
 
 
 def is_strided(name: str, wanted: Any, sparse: bool = False) -> bool:
@@ -52,7 +53,7 @@ def is_strided(name: str, wanted: Any, sparse: bool = False) -> bool:
         return True
     if type(wanted) is not layout:
         raise TypeError(f"{name}(): argument 'layout' must be {_display_name.name}.layout, not {type(wanted).__name__}")
-    if not sparse or wanted is not sparse_coo:
+    if not sparse or wanted not in (sparse_coo, sparse_csr, sparse_csc):
         raise NotImplementedError(
             f"{name}: not implemented for layout {wanted}; make it without, and take to_sparse() of it"
         )

@@ -17,7 +17,7 @@ from weft._lazy import method as handed_over
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor, contiguous_strides, fresh_extra
 from weft._tensor.conjugation import resolved, with_bits
-from weft._tensor.layout import memory_format, sparse_coo, strided
+from weft._tensor.layout import memory_format
 from weft._tensor.subclasses import as_subclass
 from weft.ops._inplace import bump, check_writable
 from weft.storage import (
@@ -30,7 +30,7 @@ from weft.storage import (
     strides_of,
     tensor_of,
 )
-from weft.types import Device, DType, Layout, MemoryFormat, Scalar
+from weft.types import Device, DType, MemoryFormat, Scalar
 
 
 def method(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -433,64 +433,6 @@ def to_dense(self: Any, dtype: DType | None = None, *, masked_grad: bool | None 
     tensor([1., 1.])
     """
     return self if dtype is None else self.to(dtype)
-
-
-@method
-def to_sparse(
-    self: Any,
-    sparse_dim: int | None = None,
-    *,
-    layout: Layout | None = None,
-    blocksize: int | Sequence[int] | None = None,
-    dense_dim: int | None = None,
-) -> Tensor:
-    """A sparse tensor of the elements that are not zero.
-
-    Parameters
-    ----------
-    sparse_dim : int, optional
-        How many of the first dimensions have coordinates. Default: all.
-    layout : layout, optional
-        ``weft.sparse_coo``, the only one.
-    blocksize, dense_dim : None
-        Of other layouts.
-
-    Raises
-    ------
-    NotImplementedError
-        For another layout, or what is of one.
-
-    Examples
-    --------
-    >>> weft.tensor([0.0, 5.0]).to_sparse().values()
-    tensor([5.])
-    """
-    if layout is strided and sparse_dim is None and blocksize is None and dense_dim is None:
-        return self
-    if layout not in (None, sparse_coo) or blocksize is not None or dense_dim is not None:
-        raise NotImplementedError(
-            f"to_sparse: layout={layout}, blocksize={blocksize}, dense_dim={dense_dim} are not there; use "
-            "weft.sparse_coo, with sparse_dim"
-        )
-    return importlib.import_module("weft.sparse._tensor").to_sparse(self, sparse_dim)
-
-
-@method
-def sparse_mask(self: Any, mask: Tensor) -> Tensor:
-    """The elements at the coordinates of a sparse tensor of the same size, as a sparse tensor."""
-    return importlib.import_module("weft.sparse._functions").masked(self, mask)
-
-
-@method
-def sparse_dim(self: Any) -> int:
-    """0: no dimension is sparse."""
-    return 0
-
-
-@method
-def dense_dim(self: Any) -> int:
-    """The number of dimensions: all are dense."""
-    return int(self._array.ndim)
 
 
 @method

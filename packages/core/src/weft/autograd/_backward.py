@@ -124,11 +124,11 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: Expected allow_unused to be True or not passed when materialize_grads=True")
     keep = create_graph if retain_graph is None else retain_graph
-    sparse: dict[int, Any] = {}
+    wrappers: dict[int, Any] = {}
     for number, target in enumerate(targets):
-        if isinstance(target, TensorBase) and target._key.has_torch_function and target.is_sparse:  # type: ignore[attr-defined]
-            sparse[number] = target  # whose gradient is that of its values
-            targets[number] = target._sparse_values  # type: ignore[attr-defined]
+        if isinstance(target, TensorBase) and target._key.has_torch_function and hasattr(target, "_inner_values"):
+            wrappers[number] = target  # whose gradient is that of its values
+            targets[number] = target._inner_values
     check_requires_grad("grad", targets)
     if is_grads_batched:
         return batched(roots, targets, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
@@ -149,7 +149,7 @@ def grad(
                 f"inputs[{number}]. "
                 "Set allow_unused=True if this is the desired behavior."
             )
-    for number, target in sparse.items():
+    for number, target in wrappers.items():
         found[number] = None if found[number] is None else target.with_values(found[number])
     return tuple(found)
 

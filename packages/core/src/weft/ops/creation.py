@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import importlib
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -54,6 +55,7 @@ from weft._tensor.layout import (
     is_strided,
     order_of,
     preserve_format,
+    sparse_coo,
 )
 from weft.ops._declare import ALL_DTYPES, composite, half_number, number_in, op, wide_number
 from weft.ops._geometry import as_shape, elements, integer, with_strides
@@ -103,9 +105,11 @@ def finished(made: Any, requires_grad: bool) -> Any:
     return made.requires_grad_(requires_grad) if requires_grad else made
 
 
-def sparse_zeros(shape: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
+def sparse_zeros(layout: Any, shape: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     """A sparse tensor without elements."""
-    return lazy("sparse_coo_tensor")(size=tuple(shape), dtype=dtype, device=device, requires_grad=requires_grad)
+    if layout is sparse_coo:
+        return lazy("sparse_coo_tensor")(size=tuple(shape), dtype=dtype, device=device, requires_grad=requires_grad)
+    return importlib.import_module("weft.sparse._compressed").zeros(layout, shape, dtype, device, requires_grad)
 
 
 @composite(out="dtype", leaf="core::empty")
@@ -136,7 +140,7 @@ def empty(
     weft.Size([2, 3])
     """
     if layout is not None and not is_strided("empty", layout, True):
-        return sparse_zeros(as_shape("empty", size), dtype, device, requires_grad)
+        return sparse_zeros(layout, as_shape("empty", size), dtype, device, requires_grad)
     if memory_format is preserve_format:
         raise RuntimeError("empty: unsupported memory format Preserve: there is no tensor whose order to keep")
     require_size("empty", size)
@@ -254,7 +258,7 @@ def zeros(
             [0., 0.]])
     """
     if layout is not None and not is_strided("zeros", layout, True):
-        return sparse_zeros(as_shape("zeros", size), dtype, device, requires_grad)
+        return sparse_zeros(layout, as_shape("zeros", size), dtype, device, requires_grad)
     require_size("zeros", size)
     remember_new_key()
     return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
@@ -429,7 +433,7 @@ def zeros_like(
     tensor([0, 0])
     """
     if layout is not None and not is_strided("zeros_like", layout, True):
-        return sparse_zeros(input.shape, dtype or input.dtype, device or input.device, requires_grad)
+        return sparse_zeros(layout, input.shape, dtype or input.dtype, device or input.device, requires_grad)
     return like(input, 0, dtype, device, requires_grad, memory_format)
 
 
@@ -523,7 +527,9 @@ def _new_empty(
     weft.float64
     """
     if layout is not None and not is_strided("new_empty", layout, True):
-        return sparse_zeros(as_shape("new_empty", size), dtype or self.dtype, device or self.device, requires_grad)
+        return sparse_zeros(
+            layout, as_shape("new_empty", size), dtype or self.dtype, device or self.device, requires_grad
+        )
     made = empty_on(as_shape("new_empty", size), dtype or self.dtype, resolve_device(device or self.device))
     return beside(self, finished(made, requires_grad))
 
@@ -552,7 +558,9 @@ def _new_zeros(
     tensor([0, 0, 0], dtype=weft.int32)
     """
     if layout is not None and not is_strided("new_zeros", layout, True):
-        return sparse_zeros(as_shape("new_zeros", size), dtype or self.dtype, device or self.device, requires_grad)
+        return sparse_zeros(
+            layout, as_shape("new_zeros", size), dtype or self.dtype, device or self.device, requires_grad
+        )
     return beside(self, filled("new_zeros", size, 0, dtype or self.dtype, device or self.device, requires_grad))
 
 

@@ -56,7 +56,12 @@ BITS = {"neg": NEGATIVE, "conj": CONJUGATE}  # what files say of views
 MEMORY_OF_A_TENSOR, MEMORY_OF_A_STATE = 140, 300  # bytes besides the object and its elements, and for attributes
 STEPS_OF_A_TENSOR, STEPS_OF_A_PARAMETER, STEPS_OF_A_SUBCLASS, STEPS_OF_A_SPARSE = 100, 150, 300, 3000
 STEPS_OF_AN_ATTRIBUTE = 5
-OWN = ("_sparse_", "_masked_")  # how attributes begin by which weft's own kinds of tensors keep their parts
+OWN = (
+    "_sparse_",
+    "_masked_",
+    "_inner_",
+    "_nested_",
+)  # how attributes begin by which weft's own kinds of tensors keep their parts
 FACTORIES = (list, dict, set, tuple, int, float, bool, str, OrderedDict)  # what a defaultdict may call
 
 
@@ -94,7 +99,7 @@ PARAMETER = TorchName("torch.nn.parameter", "Parameter")
 def reduce(value: Any) -> Any:
     """What pickle writes of a tensor, a size, a device or a layout."""
     if isinstance(value, Tensor):
-        return _reduce_sparse(value) if value.is_sparse else _reduce_tensor(value)
+        return _reduce_sparse(value) if value.layout is not layout.strided else _reduce_tensor(value)
     if isinstance(value, layout.layout):
         return LAYOUT, (f"torch.{value.name}",)
     if isinstance(value, Size):
@@ -103,7 +108,10 @@ def reduce(value: Any) -> Any:
 
 
 def _reduce_sparse(tensor: Any) -> tuple[Any, ...]:
-    """Coordinates and values; whether they require a gradient is not kept, as it is not by PyTorch."""
+    """Indices and values; whether they require a gradient is not kept, as it is not by PyTorch."""
+    if not tensor.is_sparse:
+        compressed, plain = tensor._sparse_compressed, tensor._sparse_plain
+        return REBUILD_SPARSE, (tensor.layout, (compressed, plain, tensor.values().detach(), Size(tensor.shape)))
     parts = (tensor._indices().detach(), tensor._values().detach(), Size(tensor.shape), tensor.is_coalesced())
     return REBUILD_SPARSE, (tensor.layout, parts)
 
@@ -275,8 +283,10 @@ class Reader:
 
     def _sparse(self, kind: Any, parts: Any) -> Any:
         """Coordinates and values. A claim to be in order is believed when it has been looked at."""
+        if kind in (layout.sparse_csr, layout.sparse_csc, layout.sparse_bsr, layout.sparse_bsc):
+            return self._compressed(kind, parts)
         if kind is not layout.sparse_coo:
-            raise TypeError(f"a sparse tensor of layout {kind}: weft has the layout sparse_coo")
+            raise TypeError(f"a sparse tensor of layout {described(kind)}")
         if type(parts) is not tuple or not 3 <= len(parts) <= 4:
             raise TypeError(f"a sparse tensor is made of three or four parts, got {described(parts)}")
         indices, values, size = parts[:3]
@@ -292,6 +302,19 @@ class Reader:
         tensor = sparse.made(indices, values, Size(size), False)
         self._when_filled(functools.partial(_check_coordinates, tensor, len(parts) > 3 and bool(parts[3])))
         return tensor
+
+    def _compressed(self, kind: Any, parts: Any) -> Any:
+        """Compressed and plain indices and values, looked at when they are there."""
+        if type(parts) is not tuple or len(parts) != 4 or not all(type(each) is Tensor for each in parts[:3]):
+            raise TypeError(f"a compressed sparse tensor is made of three tensors and a size, got {described(parts)}")
+        compressed, plain, values, size = parts
+        self._budget.take(MEMORY_OF_A_STATE + 2 * (compressed.nbytes + plain.nbytes))
+        self._budget.spend(STEPS_OF_A_SPARSE + (compressed.numel() + plain.numel()) // 10)
+        check = importlib.import_module("weft.sparse._invariants")
+        size = Size(_integers(size))
+        check.check_structure(compressed, plain, values, tuple(size), kind)
+        self._when_filled(functools.partial(check.check_compressed, compressed, plain, values, tuple(size), kind))
+        return importlib.import_module("weft.sparse._compressed").made(compressed, plain, values, size, kind)
 
     def _meta_tensor(self, dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
         if type(dtype) is not Dtype:

@@ -1,7 +1,8 @@
-"""Sparse tensors: coordinates and values, for graphs and other matrices that are nearly all zeros.
+"""Sparse tensors, for graphs and other matrices that are nearly all zeros: coordinates, or compressed rows or columns.
 
-`weft.sparse_coo_tensor` and `Tensor.to_sparse` make them; products with dense matrices, sums, selection, joining and
-what keeps zeros zero are here, and what else programs want they get from `to_dense`.
+`weft.sparse_coo_tensor`, `weft.sparse_csr_tensor` and its like, and `Tensor.to_sparse` make them; products with dense
+matrices, sums, selection, joining and what keeps zeros zero are here, and what else programs want they get from
+`to_dense`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,30 @@ from typing import Any
 
 from weft._dtypes.dtypes import ALL
 
-__all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "softmax", "spdiags", "sum"]
+__all__ = [
+    "CompressedTensor",
+    "SparseTensor",
+    "addmm",
+    "check_sparse_tensor_invariants",
+    "log_softmax",
+    "mm",
+    "sampled_addmm",
+    "softmax",
+    "spdiags",
+    "spsolve",
+    "sum",
+]
 
-_FUNCTIONS = {"log_softmax": "_reductions", "softmax": "_reductions", "spdiags": "_functions"}
+_HOMES = {
+    "CompressedTensor": "_compressed",
+    "SparseTensor": "_tensor",
+    "check_sparse_tensor_invariants": "_invariants",
+    "log_softmax": "_reductions",
+    "sampled_addmm": "_compressed_products",
+    "softmax": "_reductions",
+    "spdiags": "_functions",
+    "spsolve": "_compressed_products",
+}
 _LEGACY = {
     f"{each.scalar_type_name}Tensor": each for each in ALL if not each.name.startswith(("uint16", "uint32", "uint64"))
 }
@@ -29,21 +51,27 @@ def mm(mat1: Any, mat2: Any) -> Any:
     tensor([[3., 4.],
             [1., 2.]])
     """
-    tensors().expect_sparse("sparse.mm", mat1, mat2)
+    expect_any("sparse.mm", mat1, mat2)
     return import_module("weft").mm(mat1, mat2)
+
+
+def expect_any(name: str, *operands: Any) -> None:
+    """Raise ValueError unless one of the operands is sparse, of any layout."""
+    if not any("sparse" in each.layout.name for each in operands):
+        raise ValueError(f"{name}: expected a sparse tensor, but got strided ones; see to_sparse()")
 
 
 def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * mat + alpha * (mat1 @ mat2)``, with a sparse ``mat1``."""
-    tensors().expect_sparse("sparse.addmm", mat1)
-    return mm(mat1, mat2) * alpha + mat * beta
+    expect_any("sparse.addmm", mat1)
+    return import_module("weft").addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """Sum of a sparse tensor: of all elements a dense number, over some dimensions a sparse tensor of the others."""
     tensors().expect_sparse("sparse.sum", input)
     if dim is None:
-        return input.coalesce()._sparse_values.sum(dtype=dtype)
+        return input.coalesce()._inner_values.sum(dtype=dtype)
     total = input.sum(dim, dtype=dtype)
     return total.to(input.dtype) if dtype is None and total.is_sparse else total  # unlike `Tensor.sum`'s
 
@@ -54,10 +82,8 @@ def tensors() -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "SparseTensor":
-        return tensors().SparseTensor
-    if name in _FUNCTIONS:
-        return getattr(import_module(f"weft.sparse.{_FUNCTIONS[name]}"), name)
+    if name in _HOMES:
+        return getattr(import_module(f"weft.sparse.{_HOMES[name]}"), name)
     if name in _LEGACY:  # the legacy constructors: indices, values, size
 
         def constructor(*args: Any, **kwargs: Any) -> Any:

@@ -40,7 +40,7 @@ frac_ log1p_ nan_to_num_ neg_ negative_ rad2deg_ relu_ round_ sgn_ sign_ sin_ si
 
 def of_values(tensor: Any, name: str, args: Any, kwargs: Any) -> Any:
     """A function of each value, by its name."""
-    values = getattr(tensor._sparse_values, name)(*args, **kwargs)
+    values = getattr(tensor._inner_values, name)(*args, **kwargs)
     indices = tensor._sparse_indices.to(values.device)
     return made(indices, values, tensor.shape, tensor._sparse_coalesced)
 
@@ -57,7 +57,7 @@ def in_place(name: str) -> Any:
     def function(input: Any, *args: Any, **kwargs: Any) -> Any:
         if not input._sparse_coalesced and name not in ("neg_", "negative_"):
             raise RuntimeError(f"{name}: requires coalesced input, since coordinates repeat; take coalesce() first")
-        getattr(input._sparse_values, name)(*args, **kwargs)
+        getattr(input._inner_values, name)(*args, **kwargs)
         return input
 
     return function
@@ -89,7 +89,7 @@ def multiplied(input: Any, other: Any) -> Any:
         input = input.coalesce()
         dense: Any = other.expand(tuple(input.shape))
         picked = dense[tuple(input._sparse_indices)]
-        return made(input._sparse_indices, input._sparse_values * picked, input.shape, True)
+        return made(input._sparse_indices, input._inner_values * picked, input.shape, True)
     return of_values(input, "mul", (other,), {})
 
 
@@ -102,7 +102,7 @@ def intersection(input: Any, other: Any) -> Any:
         )
     input, other = input.coalesce(), other.coalesce()
     mine, theirs = matches(input, other)
-    values = input._sparse_values[mine] * other._sparse_values[theirs]
+    values = input._inner_values[mine] * other._inner_values[theirs]
     return made(input._sparse_indices[:, mine], values, input.shape, True)
 
 
@@ -147,7 +147,7 @@ def addition(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     if input.shape != other.shape:
         raise RuntimeError(f"add: expected sparse tensors of one size, got {tuple(input.shape)}, {tuple(other.shape)}")
     indices = weft.cat([input._sparse_indices, other._sparse_indices], 1)
-    values = weft.cat([input._sparse_values, other._sparse_values * alpha])
+    values = weft.cat([input._inner_values, other._inner_values * alpha])
     return made(indices, values, input.shape, False).coalesce()
 
 
@@ -174,11 +174,11 @@ def add_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Any:
         raise RuntimeError("add_: cannot add a dense tensor to a sparse one in place; take add(dense, sparse)")
     if input.shape != other.shape:
         raise RuntimeError(f"add_: expected tensors of one size, got {tuple(input.shape)}, {tuple(other.shape)}")
-    values = other._sparse_values if alpha == 1 else other._sparse_values * alpha
+    values = other._inner_values if alpha == 1 else other._inner_values * alpha
     if not isinstance(input, SparseTensor):
         return input.index_put_(tuple(other._sparse_indices), values.to(input.dtype), accumulate=True)
     indices = weft.cat([input._sparse_indices, other._sparse_indices], 1)
-    return become(input, indices, weft.cat([input._sparse_values, values]))
+    return become(input, indices, weft.cat([input._inner_values, values]))
 
 
 @implements("sub_ subtract_ __isub__")
@@ -208,7 +208,7 @@ def power_in_place(input: Any, exponent: Any) -> Any:
 
 @implements("zero_")
 def zero(input: Any) -> Any:
-    return become(input, input._sparse_indices[:, :0], input._sparse_values[:0])
+    return become(input, input._sparse_indices[:, :0], input._inner_values[:0])
 
 
 @implements("copy_")
@@ -226,7 +226,7 @@ def copy_in_place(input: Any, src: Any, non_blocking: bool = False) -> Any:
 
 def become(input: Any, indices: Any, values: Any, coalesced: bool = False) -> Any:
     """Put other coordinates and values into a tensor."""
-    input._sparse_indices, input._sparse_values, input._sparse_coalesced = indices, values, coalesced
+    input._sparse_indices, input._inner_values, input._sparse_coalesced = indices, values, coalesced
     return input
 
 
@@ -234,7 +234,7 @@ def take_over(input: Any, found: Any) -> Any:
     """Put the elements of another tensor, of the same dtype, into a tensor."""
     if found.dtype is not input.dtype:
         raise RuntimeError(f"result type {found.dtype} can't be cast to the desired output type {input.dtype}")
-    return become(input, found._sparse_indices, found._sparse_values, found._sparse_coalesced)
+    return become(input, found._sparse_indices, found._inner_values, found._sparse_coalesced)
 
 
 # Size and order
@@ -252,7 +252,7 @@ def permuted(input: Any, *dims: Any) -> Any:
             f"permute: sparse and dense dimensions may not change places; the first {count} are sparse, got "
             f"dims={tuple(dims)}"
         )
-    values = input._sparse_values.permute(0, *(dim - count + 1 for dim in order[count:]))
+    values = input._inner_values.permute(0, *(dim - count + 1 for dim in order[count:]))
     size = [input.shape[dim] for dim in order]
     return made(input._sparse_indices[list(order[:count])], values, size, False)
 
@@ -276,7 +276,7 @@ def transposed(input: Any, dim0: int, dim1: int) -> Any:
 def unsqueezed(input: Any, dim: int) -> Any:
     dim = wrap_dim("unsqueeze", dim, input.ndim + 1)
     size = [*input.shape[:dim], 1, *input.shape[dim:]]
-    indices, values, count = input._sparse_indices, input._sparse_values, input.sparse_dim()
+    indices, values, count = input._sparse_indices, input._inner_values, input.sparse_dim()
     if dim > count:
         return made(indices, values.unsqueeze(dim - count + 1), size, input._sparse_coalesced)
     zeros = indices.new_zeros((1, indices.shape[1]))
@@ -309,9 +309,9 @@ def resize(input: Any, size: Any, sparse_dim: int, dense_dim: int) -> Any:
                 f"sparse_resize_: shrinking a tensor with elements is not supported: its size is "
                 f"{tuple(input.shape)}, got {size}"
             )
-        resized = made(input._sparse_indices, input._sparse_values, size, input._sparse_coalesced)
+        resized = made(input._sparse_indices, input._inner_values, size, input._sparse_coalesced)
     else:
-        resized = empty(size, sparse_dim, input._sparse_values)
+        resized = empty(size, sparse_dim, input._inner_values)
     input._array = resized._array
     return take_over(input, resized)
 
@@ -329,13 +329,13 @@ def empty(size: Any, sparse_dim: int, values: Any, dtype: Any = None) -> Any:
 
 @implements("zeros_like empty_like")
 def zeros_like(input: Any, *, dtype: Any = None, **options: Any) -> Any:
-    return empty(tuple(input.shape), input.sparse_dim(), input._sparse_values, dtype)
+    return empty(tuple(input.shape), input.sparse_dim(), input._inner_values, dtype)
 
 
 @implements("new_zeros new_empty")
 def new_zeros(input: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
     size = tuple(size[0] if size and not isinstance(size[0], int) else size)
-    return empty(size, len(size), input._sparse_values, dtype)
+    return empty(size, len(size), input._inner_values, dtype)
 
 
 @implements("new")
@@ -353,7 +353,7 @@ def selected(input: Any, dim: int, index: int) -> Any:
     """One slice; of a tensor with one sparse dimension it is dense."""
     dim = wrap_dim("select", dim, input.ndim)
     index = check_index("select", index, input.shape[dim], dim)
-    indices, values, count = input._sparse_indices, input._sparse_values, input.sparse_dim()
+    indices, values, count = input._sparse_indices, input._inner_values, input.sparse_dim()
     size = [*input.shape[:dim], *input.shape[dim + 1 :]]
     if dim >= count:
         return made(indices, values.select(dim - count + 1, index), size, input._sparse_coalesced)
@@ -372,7 +372,7 @@ def narrowed(input: Any, dim: int, start: int, length: int) -> Any:
         raise RuntimeError(
             f"narrow_copy: start ({start}) + length ({length}) exceeds dimension {dim} of size {input.shape[dim]}"
         )
-    indices, values, count = input._sparse_indices, input._sparse_values, input.sparse_dim()
+    indices, values, count = input._sparse_indices, input._inner_values, input.sparse_dim()
     size = [*input.shape[:dim], length, *input.shape[dim + 1 :]]
     if dim >= count:
         return made(indices, values.narrow(dim - count + 1, start, length), size, input._sparse_coalesced)
@@ -393,7 +393,7 @@ def index_selected(input: Any, dim: int, index: Any) -> Any:
     if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < length:
         raise IndexError(f"index_select: index out of range: dimension {dim} has size {length}")
     size = [*input.shape[:dim], index.numel(), *input.shape[dim + 1 :]]
-    indices, values, count = input._sparse_indices, input._sparse_values, input.sparse_dim()
+    indices, values, count = input._sparse_indices, input._inner_values, input.sparse_dim()
     if dim >= count:
         return made(indices, values.index_select(dim - count + 1, index), size, input._sparse_coalesced)
     order = indices[dim].argsort(stable=True)
@@ -456,8 +456,8 @@ def masked(input: Any, mask: Any) -> Any:
         return made(mask._sparse_indices.clone(), values, mask.shape, mask._sparse_coalesced)
     input, mask = input.coalesce(), mask.coalesce()
     there, place = matches(mask, input)
-    values = input._sparse_values.new_zeros((mask._nnz(), *input._sparse_values.shape[1:]))
-    values = values.index_copy(0, there, input._sparse_values[place])
+    values = input._inner_values.new_zeros((mask._nnz(), *input._inner_values.shape[1:]))
+    values = values.index_copy(0, there, input._inner_values[place])
     return made(mask._sparse_indices.clone(), values, mask.shape, True)
 
 
@@ -484,9 +484,9 @@ def joined(tensors: Any, dim: int = 0) -> Any:
             shift = each._sparse_indices.new_zeros((count, 1))
             shift[dim] = start
             indices.append(each._sparse_indices + shift)
-            values.append(each._sparse_values)
+            values.append(each._inner_values)
         else:  # dense parts before and behind are zeros
-            part, axis = each._sparse_values, dim - count + 1
+            part, axis = each._inner_values, dim - count + 1
             before, behind = list(part.shape), list(part.shape)
             before[axis], behind[axis] = start, size[dim] - start - each.shape[dim]
             indices.append(each._sparse_indices)
@@ -524,7 +524,7 @@ def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any
         Above the main diagonal if positive, each once.
     shape : tuple of int
     layout : layout, optional
-        ``weft.sparse_coo``, the only one.
+        Of the result: ``weft.sparse_coo`` (the default), ``weft.sparse_csr`` or ``weft.sparse_csc``.
 
     Returns
     -------
@@ -546,12 +546,13 @@ def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any
         )
     if len(set(offsets.tolist())) != len(offsets):
         raise ValueError(f"spdiags: offsets must differ from each other, got {offsets.tolist()}")
-    if layout not in (None, weft.sparse_coo):
-        raise ValueError(f"spdiags: layout={layout} is not there; use weft.sparse_coo")
+    if layout not in (None, weft.sparse_coo, weft.sparse_csr, weft.sparse_csc):
+        raise ValueError(f"spdiags: layout={layout} is not there; use weft.sparse_coo, sparse_csr or sparse_csc")
     column = weft.arange(diagonals.shape[1]).expand(diagonals.shape)
     row = column - offsets[:, None]
     inside = ((row >= 0) & (row < rows) & (column < columns)).nonzero(as_tuple=True)
-    return made(weft.stack([row[inside], column[inside]]), diagonals[inside], (rows, columns), False)
+    found = made(weft.stack([row[inside], column[inside]]), diagonals[inside], (rows, columns), False)
+    return found if layout is None else found.to_sparse(layout=layout)
 
 
 # What sparse tensors have not
@@ -573,6 +574,3 @@ for names, error, message in (
     ("is_nonzero __bool__", RuntimeError, "Boolean value of a sparse tensor is ambiguous; take to_dense() first"),
 ):
     FUNCTIONS.update(dict.fromkeys(names.split(), refused(error, message)))
-
-for name in "resize_as_sparse_ sparse_mask sparse_resize_ sparse_resize_and_clear_".split():
-    setattr(SparseTensor, name, FUNCTIONS[name])  # methods that no dense tensor has

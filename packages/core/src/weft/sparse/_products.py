@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import weft
-from weft.sparse._tensor import SparseTensor, expect_sparse, implements, made, to_sparse
+from weft.sparse._compressed import FUNCTIONS as COMPRESSED_FUNCTIONS
+from weft.sparse._compressed_products import dense_product, sparse_product
+from weft.sparse._tensor import FUNCTIONS, SparseTensor, expect_sparse, implements, made
 
 __all__ = ["hspmm", "smm", "spmm", "sspaddmm"]
 
@@ -14,20 +16,12 @@ __all__ = ["hspmm", "smm", "spmm", "sspaddmm"]
 def product(input: Any, other: Any, *, out: Any = None) -> Any:
     """Matrix product with sparse operands; with one of them the result is dense, with two it is sparse."""
     if not isinstance(input, SparseTensor):
-        return product(other.t(), input.t()).t()
+        if input.ndim == 1:
+            return dense_product("mm", other.t(), input)
+        return dense_product("mm", other.t(), input.t()).t()
     if isinstance(other, SparseTensor):
-        return to_sparse(product(input, other.to_dense()))
-    if input.ndim != 2 or not 1 <= other.ndim <= 2 or input.shape[1] != other.shape[0]:
-        raise RuntimeError(
-            f"mm: a sparse matrix times a matrix or vector: got {tuple(input.shape)} and {tuple(other.shape)}; the "
-            "columns of the first have to be the rows of the second"
-        )
-    if input.dtype is not other.dtype:
-        raise RuntimeError(f"mm: expected both operands to have the same dtype, but got {input.dtype}, {other.dtype}")
-    rows, columns = input._sparse_indices
-    values = input._sparse_values
-    terms = (values if other.ndim == 1 else values[:, None]) * other.index_select(0, columns)
-    return other.new_zeros((input.shape[0], *other.shape[1:])).index_add(0, rows, terms)
+        return sparse_product("mm", input, other)
+    return dense_product("mm", input, other)
 
 
 @implements("bmm")
@@ -40,15 +34,13 @@ def batched_product(input: Any, mat2: Any) -> Any:
     if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
         raise RuntimeError(f"bmm: sizes do not fit: got {tuple(input.shape)} and {tuple(mat2.shape)}")
     batch, rows, columns = input._sparse_indices
-    terms = input._sparse_values[:, None] * mat2[batch, columns]
+    terms = input._inner_values[:, None] * mat2[batch, columns]
     result = mat2.new_zeros((input.shape[0] * input.shape[1], mat2.shape[2]))
     result = result.index_add(0, batch * input.shape[1] + rows, terms)
     return result.reshape(input.shape[0], input.shape[1], mat2.shape[2])
 
 
-@implements("addmm")
-def product_added(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return product(mat1, mat2) * alpha + input * beta
+FUNCTIONS.update({name: COMPRESSED_FUNCTIONS[name] for name in ("addmm", "addmv", "linear")})
 
 
 def spmm(input: Any, mat2: Any) -> Any:
@@ -86,8 +78,10 @@ def smm(input: Any, mat2: Any) -> Any:
     >>> weft.smm(weft.eye(2).to_sparse(), weft.tensor([[1.0, 2.0], [3.0, 4.0]])).is_sparse
     True
     """
-    expect_sparse("smm", input)
-    return to_sparse(product(input, mat2))
+    found = hspmm(input, mat2)
+    rows, columns = found._sparse_indices[0], weft.arange(mat2.shape[1], device=mat2.device)
+    indices = weft.stack([rows.repeat_interleave(len(columns)), columns.repeat(len(rows))])
+    return made(indices, found._inner_values.reshape(-1), found.shape, True)
 
 
 def hspmm(mat1: Any, mat2: Any) -> Any:
@@ -108,7 +102,7 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
     >>> product.indices(), product.values()
     (tensor([[1]]), tensor([[2., 2., 2.]]))
     """
-    expect_sparse("hspmm", mat1)
+    expect_sparse("hspmm, smm", mat1)
     rows = mat1._sparse_indices[0].unique()
     return made(rows[None], product(mat1, mat2)[rows], (mat1.shape[0], mat2.shape[1]), True)
 
@@ -133,7 +127,3 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
     """
     expect_sparse("sspaddmm", input)
     return input * beta + smm(mat1, mat2) * alpha
-
-
-for name in ("smm", "sspaddmm"):
-    setattr(SparseTensor, name, globals()[name])  # methods that no dense tensor has

@@ -19,15 +19,15 @@ def summed(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     if dtype is None and not (input.is_floating_point() or input.is_complex()):
         dtype = int64
     if dtype is not None:  # before elements of one place are added, which narrow integers may not hold
-        input = made(input._sparse_indices, input._sparse_values.to(dtype), input.shape, input.is_coalesced())
+        input = made(input._sparse_indices, input._inner_values.to(dtype), input.shape, input.is_coalesced())
     dims = () if dim is None else (dim,) if isinstance(dim, int) else dim
     gone = set(wrap_dims("sum", dims, input.ndim)) or set(range(input.ndim))
     if dim is None or len(gone) == input.ndim:
-        total = input._sparse_values.sum(dtype=dtype)
+        total = input._inner_values.sum(dtype=dtype)
         return total.reshape((1,) * input.ndim) if keepdim else total
     count = input.sparse_dim()
     dense = tuple(each - count + 1 for each in gone if each >= count)
-    values = input._sparse_values.sum(dense) if dense else input._sparse_values
+    values = input._inner_values.sum(dense) if dense else input._inner_values
     kept = [each for each in range(count) if each not in gone]
     size = [length for each, length in enumerate(input.shape) if each not in gone]
     if kept:
@@ -43,14 +43,14 @@ def summed(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     if dim is not None:
         raise RuntimeError("norm: of a sparse tensor it is over all elements; see to_dense() for that over dim")
-    return weft.norm(input.coalesce()._sparse_values, p, dtype=dtype)
+    return weft.norm(input.coalesce()._inner_values, p, dtype=dtype)
 
 
 @implements("any")
 def any_element(input: Any, *dims: Any, **options: Any) -> Any:
     if dims or options:
         raise NotImplementedError("any: of a sparse tensor it is over all elements; see to_dense() for that over dim")
-    return input.coalesce()._sparse_values.any()
+    return input.coalesce()._inner_values.any()
 
 
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
@@ -86,7 +86,7 @@ def normalized(name: str, input: Any, dim: int, dtype: Any) -> Any:
     expect_sparse(f"sparse.{name}", input)
     input = (input if dtype is None else input.to(dtype)).coalesce()
     dim = wrap_dim(f"sparse.{name}", dim, input.ndim)
-    indices, values, count = input._sparse_indices, input._sparse_values, input.sparse_dim()
+    indices, values, count = input._sparse_indices, input._inner_values, input.sparse_dim()
     if dim >= count:
         return made(indices, getattr(values, name)(dim - count + 1), input.shape, True)
     others = [each for each in range(count) if each != dim]

@@ -8,40 +8,23 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 import weft
 from weft._dtypes.dtypes import int64
-from weft._interception.torch_function import flatten, unmasked
 from weft._tensor.base import Tensor
 from weft._tensor.layout import sparse_coo
-from weft._tensor.subclasses import as_subclass
+from weft._tensor.values_wrapper import Functions, ValuesWrapper, alias, implements_in, wrapper_of
 
 __all__ = ["SparseTensor", "expect_sparse", "implements", "made", "sparse_coo_tensor", "to_sparse"]
 
-QUERIES = frozenset(
-    """
-    __hash__ __len__ dim element_size get_device is_complex is_contiguous is_floating_point is_signed is_tensor
-    ndimension nelement numel size
-    """.split()
-)
-FUNCTIONS: dict[str, Callable[..., Any]] = {}  # what sparse tensors have in place of Tensor's functions, by name
+FUNCTIONS: Functions = {}  # what sparse tensors have in place of Tensor's functions, by name
+implements = implements_in(FUNCTIONS)
 
 
-def implements(names: str) -> Callable[[Any], Any]:
-    """Declare what sparse tensors do for functions and methods of these names."""
-
-    def declare(function: Any) -> Any:
-        FUNCTIONS.update(dict.fromkeys(names.split(), function))
-        return function
-
-    return declare
-
-
-class SparseTensor(Tensor):
+class SparseTensor(ValuesWrapper):
     """A tensor that keeps coordinates and values; every other element is zero.
 
     Coordinates may repeat: the element is then the sum of their values. `coalesce` adds them up and sorts.
@@ -58,8 +41,9 @@ class SparseTensor(Tensor):
             [4.]])
     """
 
+    _functions = FUNCTIONS
+    _described = "sparse tensors (layout weft.sparse_coo); take to_dense() of the tensor, or its values()"
     _sparse_indices: Any
-    _sparse_values: Any
     _sparse_coalesced: bool
 
     @property
@@ -71,15 +55,6 @@ class SparseTensor(Tensor):
     def layout(self) -> Any:
         """``weft.sparse_coo``."""
         return sparse_coo
-
-    @property
-    def requires_grad(self) -> Any:
-        """Whether the values require a gradient."""
-        return self._sparse_values.requires_grad
-
-    @requires_grad.setter
-    def requires_grad(self, value: Any) -> None:
-        self._sparse_values.requires_grad = value
 
     def indices(self) -> Any:
         """The coordinates, of shape (sparse dimensions, number of values).
@@ -101,7 +76,7 @@ class SparseTensor(Tensor):
             Unless the tensor is coalesced.
         """
         self._expect_coalesced("values")
-        return self._sparse_values
+        return self._inner_values
 
     def _expect_coalesced(self, name: str) -> None:
         if not self._sparse_coalesced:
@@ -113,7 +88,7 @@ class SparseTensor(Tensor):
         return self._sparse_indices
 
     def _values(self) -> Any:
-        return self._sparse_values
+        return self._inner_values
 
     def _nnz(self) -> int:
         return int(self._sparse_indices.shape[1])
@@ -136,105 +111,55 @@ class SparseTensor(Tensor):
             return self
         sizes = tuple(self.shape)[: self.sparse_dim()]
         flat, place = weft.unique(flat_indices(self._sparse_indices, sizes), return_inverse=True)
-        values = self._sparse_values
+        values = self._inner_values
         sums = values.new_zeros((flat.shape[0], *values.shape[1:])).index_add(0, place, values)
         return made(unflat_indices(flat, sizes), sums, self.shape, True)
 
     def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
         """All elements, in a strided tensor."""
         sizes = tuple(self.shape)[: self.sparse_dim()]
-        values = self._sparse_values
+        values = self._inner_values
         flat = values.new_zeros((math.prod(sizes), *values.shape[1:]))
         dense = flat.index_add(0, flat_indices(self._sparse_indices, sizes), values).reshape(tuple(self.shape))
         return dense if dtype is None else dense.to(dtype)
 
     def to_sparse(  # type: ignore[override]
-        self, sparse_dim: int | None = None, *, layout: Any = None
+        self, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
     ) -> Any:
-        """The tensor itself.
+        """The same elements in another sparse layout; by default the tensor itself.
 
         Raises
         ------
         RuntimeError
-            If other dimensions are to be sparse, or another layout is asked for.
+            If other dimensions are to be sparse, or the layout does not have such tensors.
         """
-        if sparse_dim not in (None, self.sparse_dim()) or layout not in (None, sparse_coo):
+        if sparse_dim not in (None, self.sparse_dim()):
             raise RuntimeError(
-                f"to_sparse: the tensor has {self.sparse_dim()} sparse dimensions and layout weft.sparse_coo; got "
-                f"sparse_dim={sparse_dim}, layout={layout}; take to_dense() first"
+                f"to_sparse: the tensor has {self.sparse_dim()} sparse dimensions and layout {self.layout}; got "
+                f"sparse_dim={sparse_dim}; take to_dense() first"
             )
-        return self
+        convert = import_module("weft.sparse._conversions").to_layout
+        return convert(self, sparse_coo if layout is None else layout, blocksize, dense_dim)
 
     def to_sparse_coo(self) -> Any:
         """The tensor itself."""
-        return self
-
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Let the values require a gradient."""
-        self._sparse_values.requires_grad_(requires_grad)
         return self
 
     def with_values(self, values: Any) -> Any:
         """Other values at the same coordinates."""
         return made(self._sparse_indices, values, self.shape, self._sparse_coalesced)
 
-    @property
-    def grad(self) -> Any:
-        """The gradient of the values, as a sparse tensor of their coordinates."""
-        grad = self._sparse_values.grad
-        return None if grad is None else self.with_values(grad)
-
-    @grad.setter
-    def grad(self, value: Any) -> None:
-        self._sparse_values.grad = None if value is None else value._values()
-
-    @property
-    def data(self) -> Any:
-        """The same coordinates and values without history."""
-        return made(self._sparse_indices, self._sparse_values.detach(), self.shape, self._sparse_coalesced)
-
-    @data.setter
-    def data(self, value: Any) -> None:
-        expect_sparse("data", value)
-        self._array = value._array
-        self._sparse_indices, self._sparse_values = value._sparse_indices, value._sparse_values
-        self._sparse_coalesced = value._sparse_coalesced
-
     def __reduce_ex__(self, protocol: Any) -> Any:
-        parts = (self._sparse_indices, self._sparse_values, tuple(self.shape), self._sparse_coalesced)
+        parts = (self._sparse_indices, self._inner_values, tuple(self.shape), self._sparse_coalesced)
         return made, parts
 
     def __setitem__(self, index: Any, value: Any) -> None:  # type: ignore[override]
         raise TypeError("__setitem__: Cannot assign to a sparse tensor; take to_dense(), or make it anew")
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        return made(self._sparse_indices.clone(), self._sparse_values.clone(), self.shape, self._sparse_coalesced)
-
     def __repr__(self) -> str:  # type: ignore[override]
-        def shown(name: str, part: Any) -> str:
-            margin = " " * len(f"tensor({name}=")
-            return f"{name}=" + repr(part.detach()).replace("\n", f"\n{margin}")
-
-        history = ", requires_grad=True" if self.requires_grad else ""
-        return (
-            f"tensor({shown('indices', self._sparse_indices)},\n       {shown('values', self._sparse_values)},\n"
-            f"       size={tuple(self.shape)}, nnz={self._nnz()}, layout=weft.sparse_coo{history})"
-        )
+        return import_module("weft.sparse._printing").coo_repr(self)  # type: ignore[no-any-return]
 
     __str__ = __repr__
-
-    @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name, kwargs = func.__name__, kwargs or {}
-        if name in QUERIES:
-            return unmasked(flatten(args), func, args, kwargs)
-        found = FUNCTIONS.get(name)
-        if found is not None:
-            return found(*args, **kwargs)
-        raise NotImplementedError(
-            f"{name}: is not there for sparse tensors (layout weft.sparse_coo); take to_dense() of the tensor, or its "
-            "values()"
-        )
 
 
 def sparse_coo_tensor(
@@ -293,7 +218,8 @@ def sparse_coo_tensor(
         largest = indices.max(1).values + 1 if indices.shape[1] else weft.zeros(indices.shape[0], dtype=int64)
         size = (*largest.tolist(), *values.shape[1:])
     check_size(indices, values, tuple(size))
-    return made(indices, values.requires_grad_() if requires_grad else values, tuple(size), builtins.bool(is_coalesced))
+    values = values.requires_grad_() if requires_grad else alias(values)
+    return made(indices, values, tuple(size), builtins.bool(is_coalesced))
 
 
 def check_parts(indices: Any, values: Any) -> None:
@@ -339,8 +265,8 @@ def check_size(indices: Any, values: Any, size: tuple[int, ...]) -> None:
 def made(indices: Any, values: Any, size: Any, coalesced: bool) -> Any:
     """A sparse tensor of checked parts. Its own array is a single zero, expanded: size, dtype and device are right."""
     load_functions()
-    result: Any = as_subclass(values.detach().new_zeros(()).expand(tuple(size)), SparseTensor)
-    result._sparse_indices, result._sparse_values, result._sparse_coalesced = indices, values, coalesced
+    result = wrapper_of(SparseTensor, values, size)
+    result._sparse_indices, result._sparse_coalesced = indices, coalesced
     return result
 
 
@@ -357,9 +283,10 @@ def to_sparse(input: Any, sparse_dim: int | None = None) -> Any:
 
 
 def expect_sparse(name: str, *operands: Any) -> None:
-    """Raise ValueError unless one of the operands is sparse."""
+    """Raise ValueError unless one of the operands has coordinates."""
     if not any(isinstance(each, SparseTensor) for each in operands):
-        raise ValueError(f"{name}: expected a sparse tensor (weft.sparse_coo), but got strided ones; see to_sparse()")
+        layouts = ", ".join(str(getattr(each, "layout", type(each).__name__)) for each in operands)
+        raise ValueError(f"{name}: expected a sparse tensor (weft.sparse_coo), but got {layouts}; see to_sparse()")
 
 
 def flat_indices(indices: Any, sizes: tuple[int, ...]) -> Any:
@@ -381,5 +308,5 @@ def unflat_indices(flat: Any, sizes: tuple[int, ...]) -> Any:
 @cache
 def load_functions() -> None:
     """Import the modules that fill `FUNCTIONS`, which stand on this one."""
-    for name in ("_functions", "_products", "_reductions"):
+    for name in ("_functions", "_conversions", "_products", "_reductions"):
         import_module(f"weft.sparse.{name}")

@@ -1,0 +1,98 @@
+"""Ops of compressed rows: products with dense matrices, by SciPy's kernels where it is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import weft
+from weft._tensor.base import Tensor
+from weft.backend import scientific
+from weft.ops._declare import op
+from weft.ops.indexing import combine_at
+
+__all__ = ["csr_matmul"]
+
+IN_SCIPY = "?bBhHiIlLqQfdFD"  # the dtypes that its kernels have, by NumPy's letters
+
+
+def compressed_matrix(xp: Any, crow: Any, col: Any, values: Any, columns: int) -> Any:
+    """SciPy's matrix of these parts; None where there is none of them."""
+    if values.dtype.char not in IN_SCIPY:
+        return None
+    try:
+        library = scientific(xp, "sparse", "csr_matmul")
+    except (ImportError, NotImplementedError):
+        return None
+    return library.csr_matrix((values, col, crow), shape=(crow.shape[0] - 1, columns))
+
+
+def repeated_rows(xp: Any, crow: Any) -> Any:
+    """The row of each entry."""
+    return xp.repeat(xp.arange(crow.shape[0] - 1), xp.diff(crow))
+
+
+@op(
+    tensors="values crow col other",
+    dtypes="bool int float complex",
+    compute_dtype="float32",
+    name="csr_matmul",
+    linear="values | other",
+)
+def csr_matmul(values: Tensor, crow: Tensor, col: Tensor, other: Tensor, columns: int, transposed: bool) -> Tensor:
+    """Product of a matrix of compressed rows, or of its transpose, and a dense matrix.
+
+    Parameters
+    ----------
+    values : Tensor, shape (nnz,)
+    crow : Tensor of int, shape (rows + 1,)
+    col : Tensor of int, shape (nnz,)
+    other : Tensor of the values' dtype, shape (columns, p), or (rows, p) for the transpose
+    columns : int
+    transposed : bool
+    """
+    return csr_matmul.op(values, crow, col, other, columns, transposed)
+
+
+@csr_matmul.kernel
+def _(xp, values, crow, col, other, columns, transposed):
+    matrix = compressed_matrix(xp, crow, col, values, columns)
+    if matrix is not None:
+        return xp.ascontiguousarray((matrix.T if transposed else matrix) @ other)
+    rows = repeated_rows(xp, crow)
+    target, source = (col, rows) if transposed else (rows, col)
+    result = xp.zeros((columns if transposed else crow.shape[0] - 1, other.shape[1]), other.dtype)
+    combine_at(xp, xp.add, result, (target, slice(None)), values[:, None] * other[source])
+    return result
+
+
+@csr_matmul.gradient("values other")
+def _(grad, values, crow, col, other, columns, transposed):
+    rows = weft.arange(crow.shape[0] - 1, device=crow.device).repeat_interleave(crow.diff().to(weft.int64))
+    target, source = (col, rows) if transposed else (rows, col)
+    of_values = (grad.index_select(0, target) * other.conj().index_select(0, source)).sum(-1)
+    return of_values, csr_matmul.op(values.conj(), crow, col, grad, columns, not transposed)
+
+
+@op(tensors="values crow col other", dtypes="float complex", compute_dtype="float32", name="csr_solve")
+def csr_solve(values: Tensor, crow: Tensor, col: Tensor, other: Tensor, transposed: bool) -> Tensor:
+    """The solution x of ``A @ x = other`` (or of that with the transpose) for a matrix A of compressed rows."""
+    return csr_solve.op(values, crow, col, other, transposed)
+
+
+@csr_solve.kernel
+def _(xp, values, crow, col, other, transposed):
+    matrix = compressed_matrix(xp, crow, col, values, other.shape[0])
+    if matrix is not None:
+        factors = scientific(xp, "sparse.linalg", "csr_solve").splu(matrix.T if transposed else matrix.tocsc())
+        return factors.solve(other)
+    dense = xp.zeros((other.shape[0],) * 2, values.dtype)
+    dense[repeated_rows(xp, crow), col] = values
+    return xp.linalg.solve(dense.T if transposed else dense, other)
+
+
+@csr_solve.gradient("values other")
+def _(grad, values, crow, col, transposed, output):
+    rows = weft.arange(crow.shape[0] - 1, device=crow.device).repeat_interleave(crow.diff().to(weft.int64))
+    of_other = csr_solve.op(values.conj(), crow, col, grad, not transposed)
+    left, right = (of_other, output.conj()) if not transposed else (output.conj(), of_other)
+    return -left.index_select(0, rows) * right.index_select(0, col), of_other
