@@ -17,7 +17,7 @@ def test_a_name_is_that_of_a_public_function():
     x = weft.tensor([1.0, 4.0])
     assert aten.sqrt.default(x).tolist() == [1.0, 2.0]
     assert aten.add.Tensor(x, x, alpha=2).tolist() == aten.add(x, x, alpha=2).tolist() == [3.0, 12.0]
-    assert aten.max.dim(x, 0).indices.item() == 1
+    assert [each.item() for each in aten.max.dim(x, 0)] == [4.0, 1]
 
 
 def test_prefixes_stand_for_namespaces():
@@ -47,13 +47,13 @@ def test_what_is_no_function_has_no_name(name):
 
 
 def test_an_overload_has_none_of_its_own():
-    with pytest.raises(AttributeError, match=r"aten\.add\.Tensor"):
+    with pytest.raises(AttributeError, match=r"'OpOverload' object has no attribute 'Scalar'"):
         _ = aten.add.Tensor.Scalar
 
 
-def test_other_namespaces_are_not_there():
-    with pytest.raises(AttributeError, match=r"weft\.ops"):
-        _ = weft.ops.no_such_namespace
+def test_other_namespaces_are_empty():
+    with pytest.raises(AttributeError, match=r"'no_such_namespace' object has no attribute 'foo'"):
+        _ = weft.ops.no_such_namespace.foo
 
 
 def test_it_is_imported_when_first_asked_for():

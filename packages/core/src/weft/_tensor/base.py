@@ -47,6 +47,7 @@ class Tensor(Methods):
     """
 
     _is_plain: ClassVar[bool] = True
+    _dispatches: ClassVar[bool] = False  # defines __torch_dispatch__
     _construct: ClassVar[Callable[..., Any]]  # what makes ``Tensor(2, 3)``: `weft._tensor.legacy` puts it here
     __array_priority__ = 1000  # NumPy's operators leave mixed operands to ours
 

@@ -1,18 +1,25 @@
-"""The ops of core, one file for each family."""
+"""The ops of core, one file for each family; and operators by the names of PyTorch's dispatcher, see `weft._ops`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from weft.ops._aten import aten as aten
 
-if not TYPE_CHECKING:
+    def load_library(path: str) -> None: ...
+    def __getattr__(name: str) -> Any: ...
+
+else:
 
     def __getattr__(name):
-        if name != "aten":
-            raise AttributeError(f"module 'weft.ops' has no attribute {name!r}")
-        from weft.ops._aten import aten
+        from importlib.util import find_spec
 
-        globals()[name] = aten
-        return aten
+        if name.startswith("__") or find_spec(f"weft.ops.{name}") is not None:  # that Python is about to import
+            raise AttributeError(f"module 'weft.ops' has no attribute {name!r}")
+        from weft._ops import namespace_of
+
+        globals()[name] = namespace_of(name)
+        return globals()[name]

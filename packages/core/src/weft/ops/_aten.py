@@ -2,60 +2,69 @@
 
 from __future__ import annotations
 
+import pkgutil
+from functools import cache
 from typing import Any
 
 import weft
+from weft._interception.torch_dispatch import position
 from weft._lazy import attribute_of, portions
+from weft._ops import Namespace, OpOverloadPacket, defined
+from weft.ops._registry import registry
+from weft.ops._schema import FunctionSchema, parse_schema, takes
 
 # Functions that PyTorch has in this namespace alone: where they are. Portions have some more.
 HOMES = {
-    "alias": "weft.ops.views:alias",
     "slice": "weft.ops.copies:_slice",
+    **{
+        name: f"weft.ops._aten_functions:{name}"
+        for name in """
+_local_scalar_dense _log_softmax _log_softmax_backward_data _softmax _to_copy _unsafe_view alias index lift_fresh
+sigmoid_backward split tanh_backward threshold_backward unbind
+""".split()
+    },
 }
 PLACES = ("", "nn.functional.")
 PREFIXED = {"linalg_": "linalg.", "fft_": "fft.", "special_": "special."}
 
 
-class Overloads:
+class AtenPacket(OpOverloadPacket):
     """A function under its dispatcher's name.
 
     Each attribute without a leading underscore is one of its overloads (``add.Tensor``, ``add.Scalar``,
-    ``add.default``): there the same function, which finds out by itself what it was given.
+    ``add.default``): the same function, which finds out by itself what it was given.
     """
 
-    def __init__(self, name: str, function: Any, overload: str = "") -> None:
-        self.__name__ = name
+    def __init__(self, name: str, function: Any) -> None:
+        super().__init__("aten", name)
         self.__doc__ = function.__doc__
         self._function = function
-        self._overload = overload
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
+    @property
+    def schemas(self) -> dict[str, FunctionSchema]:
+        """The schemas of the overloads."""
+        return schemas_of(self._opname)
 
-    def __getattr__(self, name: str) -> Overloads:
-        if name.startswith("_") or self._overload:
-            raise AttributeError(f"'{self}' has no attribute {name!r}")
-        found = Overloads(self.__name__, self._function, name)
-        setattr(self, name, found)  # so that an overload is one object
-        return found
+    def function_of(self, overload: str) -> Any:
+        """The function."""
+        return self._function
 
-    def __copy__(self) -> Overloads:
-        return self
+    def has_overload(self, name: str) -> bool:
+        """Any name will do: overloads are one function."""
+        return True
 
-    def __deepcopy__(self, memo: Any) -> Overloads:
-        return self
+    def overload_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """The first overload whose schema takes the arguments."""
+        fitting = (name for name, schema in self.schemas.items() if takes(schema, args, kwargs))
+        return next(fitting, "default")
 
-    def __reduce__(self) -> Any:
-        return handle, (self.__name__, self._overload)
-
-    def __str__(self) -> str:
-        return ".".join(filter(None, ("aten", self.__name__, self._overload)))
-
-    def __repr__(self) -> str:
-        return f"<weft.ops.{self}>"
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if not position.below:
+            return self._function(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
 
 
-class Namespace:
+class Aten(Namespace):
     """The functions by their dispatcher's names, each made when it is first asked for.
 
     A name is that of a function of `weft` or of `weft.nn.functional`, with a prefix one of `weft.linalg`, `weft.fft` or
@@ -67,19 +76,44 @@ class Namespace:
     tensor([1, 3])
     """
 
-    def __getattr__(self, name: str) -> Overloads:
-        function = None if name.startswith("__") else function_named(name)
-        if function is None:
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        packet = None if name.startswith("__") else self.find(name)
+        if packet is None:
             raise AttributeError(
                 f"weft.ops.aten has no attribute {name!r}; it has the functions of weft, weft.nn.functional, "
                 "weft.linalg, weft.fft and weft.special, and the methods of Tensor"
             )
-        found = Overloads(name, function)
-        setattr(self, name, found)
-        return found
+        setattr(self, name, packet)
+        return packet
 
-    def __repr__(self) -> str:
-        return "<weft.ops.aten>"
+    def find(self, name: str) -> OpOverloadPacket | None:
+        """The function of a name; None if there is none."""
+        if f"aten::{name}" in defined:
+            return defined[f"aten::{name}"]
+        function = function_named(name) or declared_as(name)
+        return None if function is None else AtenPacket(name, function)
+
+
+def declared_as(name: str) -> Any:
+    """The function of an op that is declared, and is no public function, as the backward of an activation."""
+    op = registry.get(f"core::{name}") or registry.get(f"nn::{name}")
+    schema = next(iter(schemas_of(name).values()), None)
+    if op is None or schema is None:
+        return None
+    names = [WEFTS.get(each.name, each.name) for each in schema.arguments]
+    if names != list(op.arguments):
+        return None
+    defaults = {own: each.default_value for own, each in zip(names, schema.arguments) if each.has_default_value()}
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given = {WEFTS.get(each, each): value for each, value in kwargs.items()}
+        return op(**defaults | dict(zip(names, args)) | given)
+
+    function.__doc__ = op.function.__doc__
+    return function
+
+
+WEFTS = {"self": "input", "grad_output": "output_grad"}
 
 
 def function_named(name: str) -> Any:
@@ -99,10 +133,21 @@ def function_named(name: str) -> Any:
     return None
 
 
-def handle(name: str, overload: str) -> Any:
-    """The function, or the overload of one, by its names."""
-    found = getattr(aten, name)
-    return getattr(found, overload) if overload else found
+@cache
+def schema_lines() -> dict[str, list[str]]:
+    """The schemas of overloads, as text, by the name of the function."""
+    text = (pkgutil.get_data("weft.ops", "_aten_schemas.txt") or b"").decode()
+    lines: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        lines.setdefault(line.partition("(")[0].partition(".")[0], []).append(line)
+    return lines
 
 
-aten = Namespace()
+@cache
+def schemas_of(name: str) -> dict[str, FunctionSchema]:
+    """The schemas of a function's overloads, by their names."""
+    parsed = [parse_schema(f"aten::{line}") for line in schema_lines().get(name, ())]
+    return {each.overload_name or "default": each for each in parsed}
+
+
+aten = Aten("aten")

@@ -23,6 +23,14 @@ ATEN = {
     "max_pool2d_with_indices_backward": "weft.nn.functional.pooling:max_pool2d_with_indices_backward",
     "_batch_norm_with_update": "weft.nn.toplevel:_batch_norm_with_update",
     "_upsample_bilinear2d_aa": "weft.nn.functional.upsampling:_upsample_bilinear2d_aa",
+    **{
+        name: f"weft.nn.functional._aten_functions:{name}"
+        for name in """
+_scaled_dot_product_flash_attention_for_cpu convolution_backward elu embedding embedding_dense_backward mse_loss
+mse_loss_backward native_group_norm_backward native_layer_norm_backward nll_loss2d_backward nll_loss2d_forward
+nll_loss_backward nll_loss_forward
+""".split()
+    },
 }
 
 LAYERS = "torch.nn.modules."
@@ -62,3 +70,5 @@ FILES = {
     "weft.nn.transformer": {"": f"{LAYERS}transformer"},
     "weft.nn.upsampling": {"": f"{LAYERS}upsampling"},
 }
+
+LOWERING = "weft.nn.functional._aten_lowering"  # declares what modes of __torch_dispatch__ are shown

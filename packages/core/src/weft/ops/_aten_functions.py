@@ -1,0 +1,97 @@
+"""Functions that PyTorch's dispatcher has, and its public namespaces have not, or with other arguments.
+
+`weft.ops.aten` finds them here; what they do is what backward and the functions of `weft` are made of.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.ops._registry import registry
+
+
+def alias(self: Tensor) -> Any:
+    """Another tensor of the same memory."""
+    return registry["core::alias"].op(self)
+
+
+def index(self: Tensor, indices: Any) -> Any:
+    """The elements at indices; None stands for a whole dimension."""
+    return self[tuple(slice(None) if each is None else each for each in indices)]
+
+
+def _to_copy(
+    self: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    non_blocking: bool = False,
+    memory_format: Any = None,
+) -> Any:
+    """A copy in another dtype, or on another device."""
+    return self.to(
+        device=self.device if device is None else device,
+        dtype=self.dtype if dtype is None else dtype,
+        non_blocking=non_blocking,
+        copy=True,
+        memory_format=weft.preserve_format if memory_format is None else memory_format,
+    )
+
+
+def _unsafe_view(self: Tensor, size: Any) -> Any:
+    """A view that nobody takes for one."""
+    return self.view(size).detach()
+
+
+def _local_scalar_dense(self: Tensor) -> Any:
+    """The number in a tensor."""
+    return self.item()
+
+
+def lift_fresh(self: Tensor) -> Tensor:
+    """A tensor that was just made of data."""
+    return self
+
+
+def _softmax(self: Tensor, dim: int, half_to_float: bool) -> Any:
+    """`weft.softmax`."""
+    return weft.softmax(self, dim, dtype=weft.float32 if half_to_float else None)
+
+
+def _log_softmax(self: Tensor, dim: int, half_to_float: bool) -> Any:
+    """`weft.log_softmax`."""
+    return weft.log_softmax(self, dim, dtype=weft.float32 if half_to_float else None)
+
+
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Any:
+    """The gradient of `weft.log_softmax` from its result."""
+    return registry["core::log_softmax_backward"].op(grad_output, output, dim % max(output.ndim, 1)).to(input_dtype)
+
+
+def sigmoid_backward(grad_output: Tensor, output: Tensor) -> Any:
+    """The gradient of `weft.sigmoid` from its result."""
+    return registry["core::sigmoid_backward"].op(grad_output, output)
+
+
+def tanh_backward(grad_output: Tensor, output: Tensor) -> Any:
+    """The gradient of `weft.tanh` from its result."""
+    return registry["core::tanh_backward"].op(grad_output, output)
+
+
+def threshold_backward(grad_output: Tensor, self: Tensor, threshold: Any) -> Any:
+    """The gradient of `weft.relu` and its like."""
+    return registry["core::threshold_backward"].op(grad_output, self, float(threshold))
+
+
+def split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
+    """`weft.split`, as a list."""
+    return list(weft.split(self, split_size, dim))
+
+
+def unbind(self: Tensor, dim: int = 0) -> Any:
+    """`weft.unbind`, as a list."""
+    return list(weft.unbind(self, dim))

@@ -1,0 +1,164 @@
+"""Functions that PyTorch's dispatcher has of neural networks, and its public namespaces have not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import weft
+from weft import Tensor
+from weft.library.interceptors import get_op
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def _op(name: str, *args: Any) -> Any:
+    return get_op(f"nn::{name}").op(*args)  # type: ignore[attr-defined]
+
+
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
+    """`weft.nn.functional.embedding`, with the weights first."""
+    return _op("embedding", weight, indices, None if padding_idx < 0 else padding_idx, scale_grad_by_freq)
+
+
+def embedding_dense_backward(
+    grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
+    """The gradient of the weights of `embedding`."""
+    skipped = None if padding_idx < 0 else padding_idx
+    return _op("embedding_gradient", grad_output, indices, num_weights, skipped, scale_grad_by_freq)
+
+
+def convolution_backward(
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    output_mask: Any,
+) -> tuple[Any, Any, Any]:
+    """The gradients of `weft.convolution` for those of input, weight and bias that the mask names.
+
+    Raises
+    ------
+    NotImplementedError
+        Of a transposed convolution.
+    """
+    if transposed:
+        raise NotImplementedError(
+            "convolution_backward: weft has the gradients of a transposed convolution in its nodes alone; "
+            "use weft.autograd.grad"
+        )
+    name = f"conv{weight.ndim - 2}d"
+    options = (tuple(stride), tuple(padding), tuple(dilation), groups)
+    by_input = by_weight = by_bias = None
+    if output_mask[0]:
+        by_input = _op(f"{name}_input_gradient", grad_output, weight, tuple(input.shape), *options)
+    if output_mask[1]:
+        by_weight = _op(f"{name}_weight_gradient", grad_output, input, tuple(weight.shape), *options)
+    if output_mask[2]:
+        by_bias = grad_output.sum((0, *range(2, grad_output.ndim)))
+    return by_input, by_weight, by_bias
+
+
+def native_layer_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Any,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Any,
+    bias: Any,
+    output_mask: Any,
+) -> tuple[Any, ...]:
+    """The gradients of `weft.layer_norm` for those of input, weight and bias that the mask names."""
+    found = _op("layer_norm_gradient", grad_out, input, weight, mean, rstd, len(normalized_shape))
+    return tuple(each if wanted else None for each, wanted in zip(found, output_mask))
+
+
+def native_group_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Any,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    output_mask: Any,
+) -> tuple[Any, ...]:
+    """The gradients of `weft.group_norm` for those of input, weight and bias that the mask names."""
+    found = _op("group_norm_gradient", grad_out, input, weight, mean, rstd, group)
+    return tuple(each if wanted else None for each, wanted in zip(found, output_mask))
+
+
+def _scaled_dot_product_flash_attention_for_cpu(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Any = None,
+    scale: float | None = None,
+) -> Any:
+    """Attention, and the logarithms of the sums of the exponentials of its scores.
+
+    Raises
+    ------
+    NotImplementedError
+        With dropout.
+    """
+    if dropout_p:
+        raise NotImplementedError(
+            "_scaled_dot_product_flash_attention_for_cpu: takes no dropout; use "
+            "weft.nn.functional.scaled_dot_product_attention"
+        )
+    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    return _op("attention", query, key, value, attn_mask, None, factor, is_causal)
+
+
+def nll_loss_forward(self: Tensor, target: Tensor, weight: Any, reduction: int, ignore_index: int) -> Any:
+    """`weft.nn.functional.nll_loss`, and the sum of the weights that it was divided by."""
+    return _op("nll_loss", self, target, weight, REDUCTIONS[reduction], ignore_index)
+
+
+def nll_loss_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Any,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+) -> Any:
+    """The gradient of `weft.nn.functional.nll_loss`."""
+    args = (weight, total_weight, tuple(self.shape), REDUCTIONS[reduction], ignore_index)
+    return _op("nll_loss_gradient", grad_output, target, *args)
+
+
+nll_loss2d_forward = nll_loss_forward
+nll_loss2d_backward = nll_loss_backward
+
+
+def elu(self: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
+    """`weft.nn.functional.elu`, times ``scale``."""
+    return _op("elu", self, alpha, scale, input_scale)
+
+
+def mse_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Any:
+    """`weft.nn.functional.mse_loss`."""
+    return weft.nn.functional.mse_loss(self, target, reduction=REDUCTIONS[reduction])
+
+
+def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Any:
+    """The gradient of `weft.nn.functional.mse_loss` for its input."""
+    slope = 2 * (self - target) * grad_output
+    return slope / self.numel() if reduction == 1 else slope

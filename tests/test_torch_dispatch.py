@@ -1,0 +1,139 @@
+"""``__torch_dispatch__``: PyTorch's names of what runs in forward and backward passes (fvcore, torchao, tensordict)."""
+
+import pytest
+
+import weft
+from weft import nn
+from weft.nn import functional as F
+from weft.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode
+
+aten = weft.ops.aten
+
+
+class Record(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen.append(func)
+        return func(*args, **(kwargs or {}))
+
+
+def names(record):
+    return [str(each) for each in record.seen]
+
+
+def test_forward_and_backward_of_a_perceptron_have_pytorchs_names():
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    with Record() as forward:
+        loss = F.cross_entropy(model(weft.randn(5, 3)), weft.tensor([0, 1, 0, 1, 1]))
+    with Record() as backward:
+        loss.backward()
+    assert names(forward) == [
+        "aten.randn.default",
+        *["aten.t.default", "aten.addmm.default", "aten.relu.default", "aten.t.default", "aten.addmm.default"],
+        *["aten.lift_fresh.default", "aten._log_softmax.default", "aten.nll_loss_forward.default"],
+    ]
+    assert {"aten.mm.default", "aten.nll_loss_backward.default", "aten.threshold_backward.default"} < {*names(backward)}
+
+
+@pytest.mark.parametrize(
+    ("run", "wanted"),
+    [
+        (lambda x: x + x, "add.Tensor"),
+        (lambda x: x * 2, "mul.Tensor"),
+        (lambda x: 2 - x, "rsub.Scalar"),
+        (lambda x: x > 0, "gt.Scalar"),
+        (lambda x: x**2, "pow.Tensor_Scalar"),
+        (lambda x: x.sum(), "sum.default"),
+        (lambda x: x.sum(1), "sum.dim_IntList"),
+        (lambda x: x.mean(1), "mean.dim"),
+        (lambda x: x.max(1), "max.dim"),
+        (lambda x: x.t(), "t.default"),
+        (lambda x: x.view(-1), "view.default"),
+        (lambda x: x[1], "select.int"),
+        (lambda x: x[1:], "slice.Tensor"),
+        (lambda x: x.double(), "_to_copy.default"),
+        (lambda x: x.softmax(1), "_softmax.default"),
+        (lambda x: x.index_select(0, weft.zeros(1, dtype=weft.int64)), "index_select.default"),
+        (lambda x: F.gelu(x), "gelu.default"),
+        (lambda x: F.layer_norm(x, (3,)), "native_layer_norm.default"),
+        (lambda x: F.conv1d(x[None], weft.ones(1, 2, 3)), "convolution.default"),
+        (lambda x: weft.cat([x, x]), "cat.default"),
+        (lambda x: x.clone().add_(x), "add_.Tensor"),
+        (lambda x: x.sum().item(), "_local_scalar_dense.default"),
+    ],
+)
+def test_an_op_is_shown_under_pytorchs_name_and_changes_nothing(run, wanted):
+    x = weft.tensor([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]])
+    expected = run(x)
+    with Record() as record:
+        found = run(x)
+    assert f"aten.{wanted}" in names(record)
+    for one, other in zip(found, expected) if isinstance(found, tuple) else [(found, expected)]:
+        assert one == other if isinstance(one, float) else weft.allclose(one, other)
+
+
+def test_an_overload_is_one_object_for_all_who_are_shown_it():
+    with Record() as record:
+        _ = weft.ones(2) * weft.ones(2)
+    assert record.seen[-1] is aten.mul.Tensor
+    assert {aten.mul.Tensor: 1}[record.seen[-1]] == 1
+    assert record.seen[-1].overloadpacket is aten.mul
+
+
+def test_what_a_mode_returns_has_the_history_of_the_op():
+    class Double(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            return result * 2 if func is aten.mul.Tensor else result
+
+    x = weft.ones(2, requires_grad=True)
+    with Double():
+        y = x * 3
+    assert y.tolist() == [6, 6]
+    assert type(y.grad_fn).__name__ == "MulBackward0"
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+def test_modes_nest_and_the_innermost_is_asked_first():
+    order = []
+
+    class Named(Record):
+        def __init__(self, name):
+            super().__init__()
+            self.name = name
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            order.append(self.name)
+            return func(*args, **(kwargs or {}))
+
+    x = weft.ones(2)
+    with Named("outer"), Named("inner"):
+        assert _get_current_dispatch_mode().name == "inner"
+        _ = x + x
+        with _disable_current_modes():
+            assert _get_current_dispatch_mode() is None
+            _ = x + x
+    assert order == ["inner", "outer"]
+
+
+def test_what_a_mode_calls_itself_is_seen_by_those_outside_of_it_alone():
+    class Calling(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return weft.exp(func(*args, **(kwargs or {})))
+
+    x = weft.zeros(2)
+    with Record() as outer, Calling():
+        assert (x + x).tolist() == [1, 1]
+    assert names(outer) == ["aten.add.Tensor", "aten.exp.default"]
+
+
+def test_views_are_views_under_a_mode():
+    x = weft.zeros(2, 2)
+    with Record():
+        x.t()[0].fill_(1)
+        x.view(-1)[3] = 5
+    assert x.tolist() == [[1, 0], [1, 5]]
