@@ -496,3 +496,18 @@ def test_a_module_takes_no_copy_argument_and_warns_of_complex_numbers():
     with pytest.warns(UserWarning, match="Complex modules"):
         layer.to(weft.complex64)
     assert layer.weight.dtype is weft.complex64
+
+
+def test_a_class_may_keep_a_module_out_of_its_tables():
+    # sentence-transformers and pyro go past Module to object's own methods
+    class Model(nn.Module):
+        def __setattr__(self, name, value):
+            if name == "activation":
+                return super(nn.Module, self).__setattr__(name, value)
+            return super().__setattr__(name, value)
+
+    model = Model()
+    model.activation, model.layer = nn.Tanh(), nn.Linear(2, 2)
+    assert [name for name, _ in model.named_children()] == ["layer"]
+    assert isinstance(model.activation, nn.Tanh)
+    assert super(nn.Module, model).__hash__() == hash(model)

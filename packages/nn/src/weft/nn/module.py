@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.nn._module import backward_hooks, registry, traversal
 from weft.nn._module.calling import Calling
@@ -57,6 +57,14 @@ class Module(Calling):
     >>> dict(scale.state_dict())
     {'factor': tensor(3.)}
     """
+
+    if TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: Any) -> None: ...
+        def __delattr__(self, name: str) -> None: ...
+    else:
+        __setattr__ = Calling._set_attribute
+        __delattr__ = Calling._delete_attribute
 
 
 for chapter in (backward_hooks, registry, traversal):  # their annotations name the class, which is made of them

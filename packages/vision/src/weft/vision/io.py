@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 import weft
 from weft import Tensor
@@ -83,9 +83,9 @@ def decode_image(
     source = io.BytesIO(input.numpy().tobytes()) if isinstance(input, Tensor) else input
     mode = ImageReadMode[mode.upper()] if isinstance(mode, str) else mode
     try:
-        picture = Image.open(source)
+        picture: Image.Image = Image.open(source)
         picture.load()
-    except (Image.UnidentifiedImageError, OSError, SyntaxError) as error:
+    except (UnidentifiedImageError, OSError, SyntaxError) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise RuntimeError(f"decode_image: no picture in a format that Pillow decodes: {error}") from error

@@ -135,7 +135,9 @@ class Registry:
             return message + f"; its property '{name}' raised an AttributeError of its own"
         return message
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    # `Module.__setattr__` and `__delattr__`: there, so that super(Module, self).__setattr__ is object's, by which
+    # programs keep a module from the tables.
+    def _set_attribute(self, name: str, value: Any) -> None:
         if isinstance(value, Parameter):
             self._set_parameter(name, value)
         elif name in self.__dict__.get("_parameters", ()):
@@ -199,7 +201,7 @@ class Registry:
                 f"{type(self).__name__}.register_buffer the argument"
             )
 
-    def __delattr__(self, name: str) -> None:
+    def _delete_attribute(self, name: str) -> None:
         if name in self._parameters:
             del self._parameters[name]
         elif name in self._buffers:
