@@ -39,7 +39,7 @@ from weft.distributions.one_hot_categorical import OneHotCategorical
 from weft.distributions.pareto import Pareto
 from weft.distributions.poisson import Poisson
 from weft.distributions.transformed_distribution import TransformedDistribution
-from weft.distributions.transforms import sum_rightmost
+from weft.distributions.utils import _sum_rightmost
 from weft.distributions.uniform import Uniform
 from weft.distributions.utils import euler_constant
 from weft.nn.functional import softplus
@@ -175,7 +175,7 @@ def _(p: Any, q: Any) -> Tensor:
     for to, start, gradient in zip(q._natural_params, of_p, gradients, strict=True):
         terms = (to - start) * gradient
         # Some parameters are of the shape of a value, others are numbers.
-        result = result - sum_rightmost(terms, terms.dim() - result.dim())
+        result = result - _sum_rightmost(terms, terms.dim() - result.dim())
     return result
 
 
@@ -331,7 +331,7 @@ def _(p: Any, q: Any) -> Tensor:
             f"kl_divergence: two Independent need the same reinterpreted_batch_ndims, got {count} and "
             f"{q.reinterpreted_batch_ndims}"
         )
-    return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), count)
+    return _sum_rightmost(kl_divergence(p.base_dist, q.base_dist), count)
 
 
 # Multivariate normal

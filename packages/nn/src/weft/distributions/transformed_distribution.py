@@ -10,7 +10,8 @@ from weft import Size, Tensor
 from weft.distributions import constraints
 from weft.distributions.distribution import Distribution
 from weft.distributions.independent import Independent
-from weft.distributions.transforms import ComposeTransform, Transform, sum_rightmost
+from weft.distributions.transforms import ComposeTransform, Transform
+from weft.distributions.utils import _sum_rightmost
 
 __all__ = ["TransformedDistribution"]
 
@@ -104,9 +105,9 @@ class TransformedDistribution(Distribution):
             x = transform.inv(y)
             event_dim += transform.domain.event_dim - transform.codomain.event_dim
             slope = transform.log_abs_det_jacobian(x, y)
-            total = total - sum_rightmost(slope, event_dim - transform.domain.event_dim)
+            total = total - _sum_rightmost(slope, event_dim - transform.domain.event_dim)
             y = x
-        return total + sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
+        return total + _sum_rightmost(self.base_dist.log_prob(y), event_dim - len(self.base_dist.event_shape))
 
     def _monotonic(self, value: Tensor) -> Tensor:
         """Probabilities, turned around where the transforms are decreasing."""

@@ -12,7 +12,13 @@ from typing import Any
 import weft
 from weft import Size, Tensor
 from weft.distributions import constraints
-from weft.distributions.utils import broadcast_all, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
+from weft.distributions.utils import (
+    _sum_rightmost,
+    broadcast_all,
+    lazy_property,
+    tril_matrix_to_vec,
+    vec_to_tril_matrix,
+)
 from weft.nn.functional import pad, softplus
 
 __all__ = [
@@ -37,11 +43,6 @@ __all__ = [
     "Transform",
     "identity_transform",
 ]
-
-
-def sum_rightmost(value: Tensor, count: int) -> Tensor:
-    """The sum over the last ``count`` dimensions."""
-    return value if count == 0 else value.reshape(*value.shape[: value.dim() - count], -1).sum(-1)
 
 
 class Transform:
@@ -298,7 +299,7 @@ class ComposeTransform(Transform):
         terms = []
         event_dim = self.domain.event_dim
         for part, before, after in zip(self.parts, points[:-1], points[1:]):
-            terms.append(sum_rightmost(part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim))
+            terms.append(_sum_rightmost(part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim))
             event_dim += part.codomain.event_dim - part.domain.event_dim
         return functools.reduce(operator.add, terms)
 
@@ -381,7 +382,7 @@ class IndependentTransform(Transform):
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+        return _sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
@@ -531,6 +532,12 @@ class PowerTransform(Transform):
     inverse_shape = forward_shape
 
 
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    """The sigmoid, away from 0 and 1, where its inverse is infinite."""
+    info = weft.finfo(x.dtype)
+    return weft.sigmoid(x).clamp(min=info.tiny, max=1.0 - info.eps)
+
+
 class SigmoidTransform(Transform):
     """y = 1 / (1 + exp(-x)).
 
@@ -551,8 +558,7 @@ class SigmoidTransform(Transform):
     __hash__ = object.__hash__
 
     def _call(self, x: Tensor) -> Tensor:
-        info = weft.finfo(x.dtype)
-        return weft.sigmoid(x).clamp(min=info.tiny, max=1.0 - info.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         info = weft.finfo(y.dtype)
@@ -711,7 +717,7 @@ class AffineTransform(Transform):
         shape = x.shape[: x.dim() - self.event_dim]
         if self.event_dim:
             slope = slope.expand(weft.broadcast_shapes(x.shape, slope.shape))
-        return sum_rightmost(slope, self.event_dim).expand(shape)
+        return _sum_rightmost(slope, self.event_dim).expand(shape)
 
     def forward_shape(self, shape: Any) -> Any:
         return weft.broadcast_shapes(shape, getattr(self.loc, "shape", ()), getattr(self.scale, "shape", ()))
@@ -985,7 +991,7 @@ class CatTransform(_JoinedTransform):
         terms = []
         for each, before, after in zip(self.transforms, self._parts(x), self._parts(y), strict=True):
             term = each.log_abs_det_jacobian(before, after)
-            terms.append(sum_rightmost(term, self.event_dim - each.event_dim))
+            terms.append(_sum_rightmost(term, self.event_dim - each.event_dim))
         dim = self.dim - x.dim() if self.dim >= 0 else self.dim
         dim += self.event_dim
         return weft.cat(terms, dim=dim) if dim < 0 else functools.reduce(operator.add, terms)

@@ -27,6 +27,11 @@ def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
     return weft.normal(weft.zeros(shape, dtype=dtype, device=device), weft.ones(shape, dtype=dtype, device=device))
 
 
+def _sum_rightmost(value: Tensor, count: int) -> Tensor:
+    """The sum over the last ``count`` dimensions."""
+    return value if count == 0 else value.reshape(*value.shape[: value.dim() - count], -1).sum(-1)
+
+
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Numbers and tensors as tensors of one shape.
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from weft import Generator
 from weft.library.state import profiling
 from weft.utils.data._utils.collate import default_collate, default_convert
-from weft.utils.data._utils.fetch import make_fetcher
+from weft.utils.data._utils.fetch import _DatasetKind, make_fetcher
 from weft.utils.data._utils.worker import End, ExceptionWrapper, Job, get_worker_info
 from weft.utils.data._utils.worker_pool import WorkerPool
 from weft.utils.data.dataset import Dataset, IterableDataset
@@ -21,6 +21,8 @@ from weft.utils.data.sampler import BatchSampler, RandomSampler, Sampler, Sequen
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 T_co = TypeVar("T_co", covariant=True)
+_collate_fn_t = Callable[[list[Any]], Any]  # types of arguments, which opacus' signatures name
+_worker_init_fn_t = Callable[[int], Any]
 
 
 class _Endless(Sampler[None]):
@@ -89,7 +91,7 @@ class DataLoader(Generic[T_co]):
 
     _fixed = frozenset({"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"})
     _initialized = False
-    _iterator: _MultiProcessIterator | None = None
+    _iterator: _MultiProcessingDataLoaderIter | None = None
 
     def __init__(
         self,
@@ -124,7 +126,8 @@ class DataLoader(Generic[T_co]):
         self.generator = generator
         self.persistent_workers = persistent_workers
         self.in_order = in_order
-        if isinstance(dataset, IterableDataset):
+        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
+        if self._dataset_kind == _DatasetKind.Iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
         _check_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
@@ -141,7 +144,7 @@ class DataLoader(Generic[T_co]):
         self._initialized = True
 
     def _default_sampler(self, shuffle: bool) -> Sampler[Any]:
-        if isinstance(self.dataset, IterableDataset):
+        if self._dataset_kind == _DatasetKind.Iterable:
             return _Endless()
         if shuffle:
             return RandomSampler(self.dataset, generator=self.generator)  # type: ignore[arg-type]
@@ -193,25 +196,25 @@ class DataLoader(Generic[T_co]):
 
     def __iter__(self) -> Iterator[Any]:
         if self.num_workers == 0:
-            return _SingleProcessIterator(self)
+            return _SingleProcessDataLoaderIter(self)
         if not self.persistent_workers:
-            return _MultiProcessIterator(self)
+            return _MultiProcessingDataLoaderIter(self)
         if self._iterator is None or self._iterator.is_closed:
-            self._iterator = _MultiProcessIterator(self)
+            self._iterator = _MultiProcessingDataLoaderIter(self)
         else:
             self._iterator.reset(self)
         return self._iterator
 
     def __len__(self) -> int:
-        if not isinstance(self.dataset, IterableDataset):
+        if self._dataset_kind != _DatasetKind.Iterable:
             return len(self._index_sampler)
         length: int = len(self.dataset)  # type: ignore[arg-type]
-        self._promised_length = length
+        self._IterableDataset_len_called = length
         if self.batch_size is None:
             return length
         return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
 
-    _promised_length: int | None = None  # of an iterable dataset, if anyone has asked
+    _IterableDataset_len_called: int | None = None  # of an iterable dataset, if anyone has asked
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
@@ -255,14 +258,12 @@ def _check_order(batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any
         )
 
 
-class _Iterator:
+class _BaseDataLoaderIter:
     """One pass over a loader.
 
     It does not keep the loader: a loader keeps the iterator whose workers persist, and the two together would wait for
     Python's collector, with all their processes.
     """
-
-    profiled_name = ""  # in profiles, as PyTorch calls it
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._base_seed = draw_seed(loader.generator)
@@ -273,16 +274,16 @@ class _Iterator:
         self._indices = iter(self._index_sampler)
         self._dataset = loader.dataset
         self._yielded = 0
-        self._promised = None if loader._promised_length is None else len(loader)
+        self._promised = None if loader._IterableDataset_len_called is None else len(loader)
 
-    def __iter__(self) -> _Iterator:
+    def __iter__(self) -> _BaseDataLoaderIter:
         return self
 
     def __next__(self) -> Any:
         if profiling.recorder is None:
             batch = self._next_batch()
         else:
-            with profiling.recorder.span(f"enumerate(DataLoader)#{self.profiled_name}.__next__"):
+            with profiling.recorder.span(f"enumerate(DataLoader)#{type(self).__name__}.__next__"):
                 batch = self._next_batch()
         self._yielded += 1
         if self._promised is not None and self._yielded > self._promised:
@@ -301,27 +302,25 @@ class _Iterator:
         raise NotImplementedError
 
 
-class _SingleProcessIterator(_Iterator):
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """Reads each batch when it is asked for."""
-
-    profiled_name = "_SingleProcessDataLoaderIter"
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
-        self._fetcher = make_fetcher(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
+        self._fetcher = make_fetcher(
+            loader._dataset_kind, loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
+        )
 
     def _next_batch(self) -> Any:
         return self._fetcher.fetch(next(self._indices))
 
 
-class _MultiProcessIterator(_Iterator):
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Keeps ``prefetch_factor`` batches for each worker under way.
 
     Tasks go to the workers in turn, each worker answers its own in order, and answers are taken in the order of tasks:
     so which worker makes which batch is the same in each run.
     """
-
-    profiled_name = "_MultiProcessingDataLoaderIter"
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
@@ -341,6 +340,7 @@ class _MultiProcessIterator(_Iterator):
                 num_workers=loader.num_workers,
                 base_seed=self._base_seed,
                 dataset=loader.dataset,
+                dataset_kind=loader._dataset_kind,
                 batched=loader._auto_collation,
                 collate_fn=loader.collate_fn,
                 drop_last=loader.drop_last,

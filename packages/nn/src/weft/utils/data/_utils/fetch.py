@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.utils.data._utils.collate import default_collate
-from weft.utils.data.dataset import IterableDataset
 from weft.utils.data.sampler import take
 
 __all__ = ["Fetcher", "IterableFetcher", "MapFetcher", "make_fetcher"]
@@ -68,7 +67,13 @@ class IterableFetcher(Fetcher):
         return self.collate_fn(samples)
 
 
-def make_fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetcher:
+class _DatasetKind:
+    """How a dataset is read, under the names that ignite and fastai ask for."""
+
+    Map, Iterable = 0, 1
+
+
+def make_fetcher(kind: int, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetcher:
     """The fetcher for this kind of dataset."""
-    kind = IterableFetcher if isinstance(dataset, IterableDataset) else MapFetcher
-    return kind(dataset, batched, collate_fn, drop_last)
+    fetcher = IterableFetcher if kind == _DatasetKind.Iterable else MapFetcher
+    return fetcher(dataset, batched, collate_fn, drop_last)

@@ -125,6 +125,7 @@ class Job:
     num_workers: int
     base_seed: int
     dataset: Any
+    dataset_kind: int
     batched: bool
     collate_fn: Callable[[Any], Any]
     drop_last: bool
@@ -133,7 +134,7 @@ class Job:
 
     def make_fetcher(self) -> Fetcher:
         """Begin to read the dataset."""
-        return make_fetcher(self.dataset, self.batched, self.collate_fn, self.drop_last)
+        return make_fetcher(self.dataset_kind, self.dataset, self.batched, self.collate_fn, self.drop_last)
 
 
 def run_worker(job: Job, connection: Connection, inherited: list[Connection]) -> None:
