@@ -4,9 +4,13 @@ import warnings
 
 import torch
 from botorch.acquisition import (
-    ExpectedImprovement, LogExpectedImprovement, UpperConfidenceBound, qExpectedImprovement,
-    qLogExpectedImprovement, qUpperConfidenceBound,
-)  # fmt: skip
+    ExpectedImprovement,
+    LogExpectedImprovement,
+    UpperConfidenceBound,
+    qExpectedImprovement,
+    qLogExpectedImprovement,
+    qUpperConfidenceBound,
+)
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import ModelListGP, SingleTaskGP
 from botorch.models.transforms import Normalize, Standardize
@@ -35,10 +39,13 @@ points = torch.tensor([[[0.1, 0.8]], [[0.5, 0.2]]]).double()
 sampler = SobolQMCNormalSampler(torch.Size([64]), seed=3)
 best = train_y.max()
 for function in (
-    ExpectedImprovement(model, best), LogExpectedImprovement(model, best), UpperConfidenceBound(model, 0.2),
-    qExpectedImprovement(model, best, sampler), qLogExpectedImprovement(model, best, sampler),
+    ExpectedImprovement(model, best),
+    LogExpectedImprovement(model, best),
+    UpperConfidenceBound(model, 0.2),
+    qExpectedImprovement(model, best, sampler),
+    qLogExpectedImprovement(model, best, sampler),
     qUpperConfidenceBound(model, 0.2, sampler),
-):  # fmt: skip
+):
     print(type(function).__name__, [round(v, 2) for v in function(points).tolist()])
 for function, q in ((LogExpectedImprovement(model, best), 1), (qLogExpectedImprovement(model, best, sampler), 2)):
     torch.manual_seed(5)

@@ -4,11 +4,31 @@ import warnings
 
 import torch
 from captum.attr import (
-    LRP, DeepLift, DeepLiftShap, FeatureAblation, FeaturePermutation, GradientShap, GuidedBackprop, GuidedGradCam,
-    InputXGradient, IntegratedGradients, InternalInfluence, KernelShap, LayerActivation, LayerConductance,
-    LayerGradCam, LayerGradientXActivation, LayerIntegratedGradients, Lime, NeuronConductance, NeuronGradient, NoiseTunnel,
-    Occlusion, Saliency, ShapleyValueSampling,
-)  # fmt: skip
+    LRP,
+    DeepLift,
+    DeepLiftShap,
+    FeatureAblation,
+    FeaturePermutation,
+    GradientShap,
+    GuidedBackprop,
+    GuidedGradCam,
+    InputXGradient,
+    IntegratedGradients,
+    InternalInfluence,
+    KernelShap,
+    LayerActivation,
+    LayerConductance,
+    LayerGradCam,
+    LayerGradientXActivation,
+    LayerIntegratedGradients,
+    Lime,
+    NeuronConductance,
+    NeuronGradient,
+    NoiseTunnel,
+    Occlusion,
+    Saliency,
+    ShapleyValueSampling,
+)
 from captum.metrics import infidelity, sensitivity_max
 
 warnings.filterwarnings("ignore")

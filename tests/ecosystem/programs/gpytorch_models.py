@@ -23,9 +23,13 @@ class Exact(gpytorch.models.ExactGP):
 
 K = gpytorch.kernels
 for kernel in (
-    K.ScaleKernel(K.RBFKernel()), K.ScaleKernel(K.MaternKernel(2.5)), K.ScaleKernel(K.PeriodicKernel()) + K.LinearKernel(),
-    K.ScaleKernel(K.RQKernel()), K.SpectralMixtureKernel(num_mixtures=2), K.ScaleKernel(K.RBFKernel() * K.PolynomialKernel(2)),
-):  # fmt: skip
+    K.ScaleKernel(K.RBFKernel()),
+    K.ScaleKernel(K.MaternKernel(2.5)),
+    K.ScaleKernel(K.PeriodicKernel()) + K.LinearKernel(),
+    K.ScaleKernel(K.RQKernel()),
+    K.SpectralMixtureKernel(num_mixtures=2),
+    K.ScaleKernel(K.RBFKernel() * K.PolynomialKernel(2)),
+):
     torch.manual_seed(1)
     likelihood = gpytorch.likelihoods.GaussianLikelihood()
     model = Exact(x, y, likelihood, kernel)

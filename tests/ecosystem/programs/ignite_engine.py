@@ -7,8 +7,15 @@ from ignite.contrib.handlers import PiecewiseLinear
 from ignite.engine import Events, create_supervised_evaluator, create_supervised_trainer
 from ignite.handlers import Checkpoint, DiskSaver, EarlyStopping, EMAHandler, TerminateOnNan, Timer
 from ignite.metrics import (
-    Accuracy, ConfusionMatrix, Fbeta, Loss, Precision, Recall, RunningAverage, TopKCategoricalAccuracy,
-)  # fmt: skip
+    Accuracy,
+    ConfusionMatrix,
+    Fbeta,
+    Loss,
+    Precision,
+    Recall,
+    RunningAverage,
+    TopKCategoricalAccuracy,
+)
 from torch.utils.data import DataLoader, TensorDataset
 
 torch.manual_seed(1)
@@ -21,9 +28,14 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
 criterion = torch.nn.CrossEntropyLoss()
 trainer = create_supervised_trainer(model, optimizer, criterion, device="cpu")
 metrics = {
-    "accuracy": Accuracy(), "loss": Loss(criterion), "precision": Precision(average=True), "recall": Recall(average=True),
-    "confusion": ConfusionMatrix(2), "top1": TopKCategoricalAccuracy(1), "f1": Fbeta(1.0),
-}  # fmt: skip
+    "accuracy": Accuracy(),
+    "loss": Loss(criterion),
+    "precision": Precision(average=True),
+    "recall": Recall(average=True),
+    "confusion": ConfusionMatrix(2),
+    "top1": TopKCategoricalAccuracy(1),
+    "f1": Fbeta(1.0),
+}
 evaluator = create_supervised_evaluator(model, metrics=metrics, device="cpu")
 RunningAverage(output_transform=lambda loss: loss).attach(trainer, "running")
 trainer.add_event_handler(Events.ITERATION_COMPLETED, TerminateOnNan())
@@ -49,7 +61,10 @@ with tempfile.TemporaryDirectory() as folder:
     saver = Checkpoint({"model": model, "optimizer": optimizer, "trainer": trainer}, DiskSaver(folder), n_saved=1)
     trainer.add_event_handler(Events.EPOCH_COMPLETED, saver)
     trainer.run(train, max_epochs=3)
-    loaded = torch.load(f"{folder}/{saver.last_checkpoint.name}" if hasattr(saver.last_checkpoint, "name") else
-                        f"{folder}/{saver.last_checkpoint}")  # fmt: skip
+    loaded = torch.load(
+        f"{folder}/{saver.last_checkpoint.name}"
+        if hasattr(saver.last_checkpoint, "name")
+        else f"{folder}/{saver.last_checkpoint}"
+    )
     Checkpoint.load_objects({"model": model}, loaded)
     print("iteration", loaded["trainer"]["iteration"], round(model(x).abs().sum().item(), 3))

@@ -80,9 +80,13 @@ with tempfile.TemporaryDirectory() as folder:
         rows = list(csv.DictReader(file))
     print("csv", len(rows), [round(float(r["val_loss"]), 4) for r in rows if r.get("val_loss")])
     resumed = L.Trainer(
-        max_epochs=6, accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False,
+        max_epochs=6,
+        accelerator="cpu",
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
         enable_checkpointing=False,
-    )  # fmt: skip
+    )
     again = Regressor()
     resumed.fit(again, train, val, ckpt_path=checkpoint.last_model_path)
     print("resumed", resumed.current_epoch, round(resumed.callback_metrics["val_loss"].item(), 5))

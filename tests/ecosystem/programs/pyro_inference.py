@@ -36,9 +36,11 @@ def model(x, y=None):
 
 
 for guide_type, loss in (
-    (AutoNormal, Trace_ELBO()), (AutoDiagonalNormal, Trace_ELBO(num_particles=2)), (AutoDelta, TraceMeanField_ELBO()),
+    (AutoNormal, Trace_ELBO()),
+    (AutoDiagonalNormal, Trace_ELBO(num_particles=2)),
+    (AutoDelta, TraceMeanField_ELBO()),
     (AutoMultivariateNormal, Trace_ELBO(num_particles=2, vectorize_particles=True)),
-):  # fmt: skip
+):
     pyro.clear_param_store()
     pyro.set_rng_seed(1)
     guide = guide_type(model)
@@ -105,8 +107,14 @@ mean, variance = process(torch.tensor([0.0, 0.5]), full_cov=False)
 print("gp", round(losses[-1], 3), [round(v, 4) for v in mean.tolist()], [round(v, 4) for v in variance.tolist()])
 trace = pyro.poutine.trace(pyro.poutine.condition(model, {"slope": torch.tensor(1.0)})).get_trace(x, y)
 print("trace", sorted(trace.nodes), round(trace.nodes["slope"]["fn"].log_prob(torch.tensor(1.0)).item(), 4))
-for each in (dist.Stable(1.5, 0.1), dist.VonMises3D(torch.tensor([0.0, 0.0, 2.0])), dist.BetaBinomial(2.0, 3.0, 5),
-             dist.ZeroInflatedPoisson(0.2, rate=torch.tensor(3.0)), dist.LKJ(3, 1.0), dist.InverseGamma(2.0, 3.0)):  # fmt: skip
+for each in (
+    dist.Stable(1.5, 0.1),
+    dist.VonMises3D(torch.tensor([0.0, 0.0, 2.0])),
+    dist.BetaBinomial(2.0, 3.0, 5),
+    dist.ZeroInflatedPoisson(0.2, rate=torch.tensor(3.0)),
+    dist.LKJ(3, 1.0),
+    dist.InverseGamma(2.0, 3.0),
+):
     pyro.set_rng_seed(7)
     value = each.sample()
     print(type(each).__name__, [round(v, 4) for v in value.flatten().tolist()[:3]])

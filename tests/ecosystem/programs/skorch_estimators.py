@@ -30,10 +30,18 @@ class Net(torch.nn.Module):
 
 torch.manual_seed(0)
 net = NeuralNetClassifier(
-    Net, max_epochs=5, lr=0.1, batch_size=32, verbose=0,
-    callbacks=[EpochScoring("roc_auc", lower_is_better=False), LRScheduler("StepLR", step_size=2), GradientNormClipping(1.0),
-               EarlyStopping(patience=10)],
-)  # fmt: skip
+    Net,
+    max_epochs=5,
+    lr=0.1,
+    batch_size=32,
+    verbose=0,
+    callbacks=[
+        EpochScoring("roc_auc", lower_is_better=False),
+        LRScheduler("StepLR", step_size=2),
+        GradientNormClipping(1.0),
+        EarlyStopping(patience=10),
+    ],
+)
 net.fit(X, y)
 print("train", [round(v, 5) for v in net.history[:, "train_loss"]])
 print("valid", [round(v, 5) for v in net.history[:, "valid_loss"]], [round(v, 4) for v in net.history[:, "roc_auc"]])

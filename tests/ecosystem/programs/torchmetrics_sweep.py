@@ -27,9 +27,27 @@ def show(name, value):
 
 
 C = tm.classification
-for name in ("Accuracy", "F1Score", "Precision", "Recall", "AUROC", "AveragePrecision", "ConfusionMatrix", "CohenKappa",
-             "MatthewsCorrCoef", "JaccardIndex", "CalibrationError", "HammingDistance", "Specificity", "ROC",
-             "PrecisionRecallCurve", "HingeLoss", "ExactMatch", "StatScores", "FBetaScore"):  # fmt: skip
+for name in (
+    "Accuracy",
+    "F1Score",
+    "Precision",
+    "Recall",
+    "AUROC",
+    "AveragePrecision",
+    "ConfusionMatrix",
+    "CohenKappa",
+    "MatthewsCorrCoef",
+    "JaccardIndex",
+    "CalibrationError",
+    "HammingDistance",
+    "Specificity",
+    "ROC",
+    "PrecisionRecallCurve",
+    "HingeLoss",
+    "ExactMatch",
+    "StatScores",
+    "FBetaScore",
+):
     more = {"beta": 0.5} if name == "FBetaScore" else {}
     if hasattr(C, f"Multiclass{name}") and name != "ExactMatch":
         metric = getattr(C, f"Multiclass{name}")(num_classes=5, **more)
@@ -42,40 +60,77 @@ for name in ("Accuracy", "F1Score", "Precision", "Recall", "AUROC", "AveragePrec
         show(f"multilabel_{name}", getattr(C, f"Multilabel{name}")(num_labels=3, **more)(multilabel, multilabel_target))
 a, b = torch.randn(50, 2), torch.randn(50, 2)
 one, two = a[:, 0].contiguous(), b[:, 0].contiguous()
-for metric in (tm.MeanSquaredError(), tm.MeanAbsoluteError(), tm.R2Score(), tm.PearsonCorrCoef(), tm.SpearmanCorrCoef(),
-               tm.ExplainedVariance(), tm.ConcordanceCorrCoef(), tm.KendallRankCorrCoef(), tm.LogCoshError(),
-               tm.MeanAbsolutePercentageError(), tm.SymmetricMeanAbsolutePercentageError(),
-               tm.WeightedMeanAbsolutePercentageError(), tm.RelativeSquaredError()):  # fmt: skip
+for metric in (
+    tm.MeanSquaredError(),
+    tm.MeanAbsoluteError(),
+    tm.R2Score(),
+    tm.PearsonCorrCoef(),
+    tm.SpearmanCorrCoef(),
+    tm.ExplainedVariance(),
+    tm.ConcordanceCorrCoef(),
+    tm.KendallRankCorrCoef(),
+    tm.LogCoshError(),
+    tm.MeanAbsolutePercentageError(),
+    tm.SymmetricMeanAbsolutePercentageError(),
+    tm.WeightedMeanAbsolutePercentageError(),
+    tm.RelativeSquaredError(),
+):
     show(type(metric).__name__, metric(one, two))
 show("cosine", tm.CosineSimilarity(reduction="mean")(a, b))
 show("kl", tm.KLDivergence()(logits.softmax(-1), logits.flip(0).softmax(-1)))
 show("minkowski", tm.MinkowskiDistance(p=3)(one, two))
 images, others = torch.rand(2, 3, 64, 64), torch.rand(2, 3, 64, 64)
-for metric in (tm.image.StructuralSimilarityIndexMeasure(data_range=1.0), tm.image.PeakSignalNoiseRatio(data_range=1.0),
-               tm.image.TotalVariation(), tm.image.UniversalImageQualityIndex(), tm.image.SpectralAngleMapper(),
-               tm.image.ErrorRelativeGlobalDimensionlessSynthesis(), tm.image.RelativeAverageSpectralError(),
-               tm.image.RootMeanSquaredErrorUsingSlidingWindow(), tm.image.SpatialCorrelationCoefficient(),
-               tm.image.VisualInformationFidelity()):  # fmt: skip
+for metric in (
+    tm.image.StructuralSimilarityIndexMeasure(data_range=1.0),
+    tm.image.PeakSignalNoiseRatio(data_range=1.0),
+    tm.image.TotalVariation(),
+    tm.image.UniversalImageQualityIndex(),
+    tm.image.SpectralAngleMapper(),
+    tm.image.ErrorRelativeGlobalDimensionlessSynthesis(),
+    tm.image.RelativeAverageSpectralError(),
+    tm.image.RootMeanSquaredErrorUsingSlidingWindow(),
+    tm.image.SpatialCorrelationCoefficient(),
+    tm.image.VisualInformationFidelity(),
+):
     show(type(metric).__name__, metric(images) if type(metric).__name__ == "TotalVariation" else metric(images, others))
 sound, clean = torch.randn(2, 400), torch.randn(2, 400)
-for metric in (tm.audio.SignalNoiseRatio(), tm.audio.ScaleInvariantSignalNoiseRatio(),
-               tm.audio.ScaleInvariantSignalDistortionRatio(), tm.audio.SignalDistortionRatio(filter_length=16)):  # fmt: skip
+for metric in (
+    tm.audio.SignalNoiseRatio(),
+    tm.audio.ScaleInvariantSignalNoiseRatio(),
+    tm.audio.ScaleInvariantSignalDistortionRatio(),
+    tm.audio.SignalDistortionRatio(filter_length=16),
+):
     show(type(metric).__name__, metric(sound, clean))
 said, meant = ["the cat sat on the mat", "hello there world"], ["a cat sat on the mat", "hello world"]
-for metric in (tm.text.WordErrorRate(), tm.text.CharErrorRate(), tm.text.MatchErrorRate(), tm.text.WordInfoLost(),
-               tm.text.EditDistance()):  # fmt: skip
+for metric in (
+    tm.text.WordErrorRate(),
+    tm.text.CharErrorRate(),
+    tm.text.MatchErrorRate(),
+    tm.text.WordInfoLost(),
+    tm.text.EditDistance(),
+):
     show(type(metric).__name__, metric(said, meant))
 show("bleu", tm.text.BLEUScore(n_gram=2)(said, [[m] for m in meant]))
 show("chrf", tm.text.CHRFScore()(said, [[m] for m in meant]))
 show("perplexity", tm.text.Perplexity()(logits.reshape(4, 16, 5), target.reshape(4, 16)))
 indexes = torch.arange(64) // 16
-for metric in (tm.retrieval.RetrievalMAP(), tm.retrieval.RetrievalMRR(), tm.retrieval.RetrievalNormalizedDCG(),
-               tm.retrieval.RetrievalPrecision(top_k=2), tm.retrieval.RetrievalHitRate(top_k=2)):  # fmt: skip
+for metric in (
+    tm.retrieval.RetrievalMAP(),
+    tm.retrieval.RetrievalMRR(),
+    tm.retrieval.RetrievalNormalizedDCG(),
+    tm.retrieval.RetrievalPrecision(top_k=2),
+    tm.retrieval.RetrievalHitRate(top_k=2),
+):
     show(type(metric).__name__, metric(binary, binary_target, indexes=indexes))
 labels = torch.randint(4, (64,))
-for metric in (tm.clustering.MutualInfoScore(), tm.clustering.RandScore(), tm.clustering.AdjustedRandScore(),
-               tm.clustering.NormalizedMutualInfoScore(), tm.clustering.VMeasureScore(),
-               tm.clustering.FowlkesMallowsIndex()):  # fmt: skip
+for metric in (
+    tm.clustering.MutualInfoScore(),
+    tm.clustering.RandScore(),
+    tm.clustering.AdjustedRandScore(),
+    tm.clustering.NormalizedMutualInfoScore(),
+    tm.clustering.VMeasureScore(),
+    tm.clustering.FowlkesMallowsIndex(),
+):
     show(type(metric).__name__, metric(labels, target))
 show("calinski", tm.clustering.CalinskiHarabaszScore()(logits, target))
 show("davies", tm.clustering.DaviesBouldinScore()(logits, target))

@@ -13,28 +13,61 @@ transformers.logging.set_verbosity_error()
 
 V, H, L, A, F = 99, 32, 2, 4, 40  # vocabulary, hidden size, layers, heads, intermediate size
 TEXT = {
-    "vocab_size": V, "hidden_size": H, "num_hidden_layers": L, "num_attention_heads": A, "intermediate_size": F,
-    "max_position_embeddings": 64, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 3,
-}  # fmt: skip
+    "vocab_size": V,
+    "hidden_size": H,
+    "num_hidden_layers": L,
+    "num_attention_heads": A,
+    "intermediate_size": F,
+    "max_position_embeddings": 64,
+    "pad_token_id": 1,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+}
 GROUPED = {**TEXT, "num_key_value_heads": 2, "head_dim": 8}
 SEQ2SEQ = {
-    "vocab_size": V, "d_model": H, "encoder_layers": L, "decoder_layers": L, "encoder_attention_heads": A,
-    "decoder_attention_heads": A, "encoder_ffn_dim": F, "decoder_ffn_dim": F, "max_position_embeddings": 64,
-    "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 3, "decoder_start_token_id": 2, "forced_eos_token_id": None,
-}  # fmt: skip
+    "vocab_size": V,
+    "d_model": H,
+    "encoder_layers": L,
+    "decoder_layers": L,
+    "encoder_attention_heads": A,
+    "decoder_attention_heads": A,
+    "encoder_ffn_dim": F,
+    "decoder_ffn_dim": F,
+    "max_position_embeddings": 64,
+    "pad_token_id": 1,
+    "bos_token_id": 2,
+    "eos_token_id": 3,
+    "decoder_start_token_id": 2,
+    "forced_eos_token_id": None,
+}
 VISION = {
-    "hidden_size": H, "num_hidden_layers": L, "num_attention_heads": A, "intermediate_size": F, "image_size": 30,
-    "patch_size": 10, "num_labels": 5,
-}  # fmt: skip
+    "hidden_size": H,
+    "num_hidden_layers": L,
+    "num_attention_heads": A,
+    "intermediate_size": F,
+    "image_size": 30,
+    "patch_size": 10,
+    "num_labels": 5,
+}
 AUDIO = {
-    "hidden_size": H, "num_hidden_layers": L, "num_attention_heads": A, "intermediate_size": F, "vocab_size": 32,
-    "conv_dim": (16, 16), "conv_stride": (4, 4), "conv_kernel": (8, 8), "num_feat_extract_layers": 2,
-    "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 2, "feat_proj_dropout": 0.0,
-}  # fmt: skip
+    "hidden_size": H,
+    "num_hidden_layers": L,
+    "num_attention_heads": A,
+    "intermediate_size": F,
+    "vocab_size": 32,
+    "conv_dim": (16, 16),
+    "conv_stride": (4, 4),
+    "conv_kernel": (8, 8),
+    "num_feat_extract_layers": 2,
+    "num_conv_pos_embeddings": 16,
+    "num_conv_pos_embedding_groups": 2,
+    "feat_proj_dropout": 0.0,
+}
 CLIP = {
-    "text_config": {**TEXT, "projection_dim": 16}, "vision_config": {**VISION, "projection_dim": 16},
+    "text_config": {**TEXT, "projection_dim": 16},
+    "vision_config": {**VISION, "projection_dim": 16},
     "projection_dim": 16,
-}  # fmt: skip
+}
 
 # model type: class, configuration
 ENCODERS = {
@@ -42,13 +75,22 @@ ENCODERS = {
     "roberta": ("RobertaForSequenceClassification", TEXT),
     "distilbert": ("DistilBertForMaskedLM", {"vocab_size": V, "dim": H, "n_layers": L, "n_heads": A, "hidden_dim": F}),
     "electra": ("ElectraForTokenClassification", {**TEXT, "embedding_size": 16}),
-    "deberta-v2": ("DebertaV2ForSequenceClassification", {**TEXT, "relative_attention": True, "position_buckets": 8,
-        "pos_att_type": ["p2c", "c2p"], "norm_rel_ebd": "layer_norm", "share_att_key": True}),
+    "deberta-v2": (
+        "DebertaV2ForSequenceClassification",
+        {
+            **TEXT,
+            "relative_attention": True,
+            "position_buckets": 8,
+            "pos_att_type": ["p2c", "c2p"],
+            "norm_rel_ebd": "layer_norm",
+            "share_att_key": True,
+        },
+    ),
     "albert": ("AlbertForMaskedLM", {**TEXT, "embedding_size": 16}),
     "modernbert": ("ModernBertForMaskedLM", {**TEXT, "global_attn_every_n_layers": 2, "local_attention": 4}),
     "mpnet": ("MPNetForQuestionAnswering", TEXT),
     "longformer": ("LongformerForMaskedLM", {**TEXT, "attention_window": 4}),
-}  # fmt: skip
+}
 DECODERS = {
     "gpt2": ("GPT2LMHeadModel", {"vocab_size": V, "n_embd": H, "n_layer": L, "n_head": A, "n_positions": 64}),
     "llama": ("LlamaForCausalLM", GROUPED),
@@ -59,58 +101,147 @@ DECODERS = {
     "gemma3_text": ("Gemma3ForCausalLM", {**GROUPED, "sliding_window": 4}),
     "phi": ("PhiForCausalLM", {**GROUPED, "partial_rotary_factor": 0.5}),
     "falcon": ("FalconForCausalLM", {**TEXT, "new_decoder_architecture": True, "num_kv_heads": 2}),
-    "opt": ("OPTForCausalLM", {"vocab_size": V, "hidden_size": H, "num_hidden_layers": L, "num_attention_heads": A,
-        "ffn_dim": F, "max_position_embeddings": 64, "word_embed_proj_dim": 16}),
+    "opt": (
+        "OPTForCausalLM",
+        {
+            "vocab_size": V,
+            "hidden_size": H,
+            "num_hidden_layers": L,
+            "num_attention_heads": A,
+            "ffn_dim": F,
+            "max_position_embeddings": 64,
+            "word_embed_proj_dim": 16,
+        },
+    ),
     "bloom": ("BloomForCausalLM", {"vocab_size": V, "hidden_size": H, "n_layer": L, "n_head": A}),
     "gpt_neox": ("GPTNeoXForCausalLM", TEXT),
     "mixtral": ("MixtralForCausalLM", {**GROUPED, "num_local_experts": 4, "output_router_logits": True}),
-}  # fmt: skip
+}
 SEQ2SEQS = {
-    "t5": ("T5ForConditionalGeneration", {"vocab_size": V, "d_model": H, "d_kv": 8, "d_ff": F, "num_layers": L,
-        "num_heads": A, "decoder_start_token_id": 0}),
+    "t5": (
+        "T5ForConditionalGeneration",
+        {
+            "vocab_size": V,
+            "d_model": H,
+            "d_kv": 8,
+            "d_ff": F,
+            "num_layers": L,
+            "num_heads": A,
+            "decoder_start_token_id": 0,
+        },
+    ),
     "bart": ("BartForConditionalGeneration", SEQ2SEQ),
     "pegasus": ("PegasusForConditionalGeneration", SEQ2SEQ),
     "mbart": ("MBartForConditionalGeneration", SEQ2SEQ),
     "marian": ("MarianMTModel", SEQ2SEQ),
-}  # fmt: skip
+}
 IMAGES = {
     "vit": ("ViTForImageClassification", VISION),
     "deit": ("DeiTForImageClassification", VISION),
-    "swin": ("SwinForImageClassification", {"image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [1, 2],
-        "num_heads": [2, 2], "window_size": 2, "num_labels": 5}),
-    "convnext": ("ConvNextForImageClassification", {"hidden_sizes": [8, 16], "depths": [1, 2], "num_stages": 2,
-        "num_labels": 5}),
-    "detr": ("DetrForObjectDetection", {"use_timm_backbone": False, "use_pretrained_backbone": False, "backbone": None,
-        "backbone_config": {"model_type": "resnet", "embedding_size": 8, "hidden_sizes": [8, 8, 16, 16],
-            "depths": [1, 1, 1, 1], "out_features": ["stage4"]},
-        "d_model": H, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
-        "decoder_attention_heads": 2, "encoder_ffn_dim": F, "decoder_ffn_dim": F, "num_queries": 4, "num_labels": 3}),
-    "segformer": ("SegformerForSemanticSegmentation", {"depths": [1, 1, 1, 1], "hidden_sizes": [8, 8, 16, 16],
-        "num_attention_heads": [1, 1, 2, 2], "decoder_hidden_size": 16, "num_labels": 5}),
+    "swin": (
+        "SwinForImageClassification",
+        {
+            "image_size": 32,
+            "patch_size": 2,
+            "embed_dim": 16,
+            "depths": [1, 2],
+            "num_heads": [2, 2],
+            "window_size": 2,
+            "num_labels": 5,
+        },
+    ),
+    "convnext": (
+        "ConvNextForImageClassification",
+        {"hidden_sizes": [8, 16], "depths": [1, 2], "num_stages": 2, "num_labels": 5},
+    ),
+    "detr": (
+        "DetrForObjectDetection",
+        {
+            "use_timm_backbone": False,
+            "use_pretrained_backbone": False,
+            "backbone": None,
+            "backbone_config": {
+                "model_type": "resnet",
+                "embedding_size": 8,
+                "hidden_sizes": [8, 8, 16, 16],
+                "depths": [1, 1, 1, 1],
+                "out_features": ["stage4"],
+            },
+            "d_model": H,
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+            "encoder_attention_heads": 2,
+            "decoder_attention_heads": 2,
+            "encoder_ffn_dim": F,
+            "decoder_ffn_dim": F,
+            "num_queries": 4,
+            "num_labels": 3,
+        },
+    ),
+    "segformer": (
+        "SegformerForSemanticSegmentation",
+        {
+            "depths": [1, 1, 1, 1],
+            "hidden_sizes": [8, 8, 16, 16],
+            "num_attention_heads": [1, 1, 2, 2],
+            "decoder_hidden_size": 16,
+            "num_labels": 5,
+        },
+    ),
     "dinov2": ("Dinov2ForImageClassification", VISION),
-}  # fmt: skip
+}
 SOUNDS = {
     "wav2vec2": ("Wav2Vec2ForCTC", AUDIO),
-    "whisper": ("WhisperForConditionalGeneration", {**SEQ2SEQ, "num_mel_bins": 8, "max_source_positions": 20,
-        "max_target_positions": 20, "suppress_tokens": None, "begin_suppress_tokens": None}),
+    "whisper": (
+        "WhisperForConditionalGeneration",
+        {
+            **SEQ2SEQ,
+            "num_mel_bins": 8,
+            "max_source_positions": 20,
+            "max_target_positions": 20,
+            "suppress_tokens": None,
+            "begin_suppress_tokens": None,
+        },
+    ),
     "hubert": ("HubertForCTC", AUDIO),
-}  # fmt: skip
+}
 BOTH = {
     "clip": ("CLIPModel", CLIP),
     "siglip": ("SiglipModel", CLIP),
-    "blip": ("BlipForConditionalGeneration", {**CLIP, "text_config": {**TEXT, "encoder_hidden_size": H,
-        "sep_token_id": 3, "is_decoder": True}}),
-    "llava": ("LlavaForConditionalGeneration", {"text_config": {**GROUPED, "model_type": "llama"}, "image_token_id": 7,
-        "vision_config": {**VISION, "projection_dim": 16, "model_type": "clip_vision_model"},
-        "vision_feature_layer": -1}),
-}  # fmt: skip
+    "blip": (
+        "BlipForConditionalGeneration",
+        {**CLIP, "text_config": {**TEXT, "encoder_hidden_size": H, "sep_token_id": 3, "is_decoder": True}},
+    ),
+    "llava": (
+        "LlavaForConditionalGeneration",
+        {
+            "text_config": {**GROUPED, "model_type": "llama"},
+            "image_token_id": 7,
+            "vision_config": {**VISION, "projection_dim": 16, "model_type": "clip_vision_model"},
+            "vision_feature_layer": -1,
+        },
+    ),
+}
 RECURRENT = {
     "mamba": ("MambaForCausalLM", {"vocab_size": V, "hidden_size": H, "num_hidden_layers": L, "state_size": 8}),
-    "mamba2": ("Mamba2ForCausalLM", {"vocab_size": V, "hidden_size": H, "num_hidden_layers": L, "state_size": 8,
-        "num_heads": 8, "head_dim": 8, "n_groups": 1, "chunk_size": 4}),
-    "rwkv": ("RwkvForCausalLM", {"vocab_size": V, "hidden_size": H, "num_hidden_layers": L, "attention_hidden_size": H,
-        "context_length": 32}),
-}  # fmt: skip
+    "mamba2": (
+        "Mamba2ForCausalLM",
+        {
+            "vocab_size": V,
+            "hidden_size": H,
+            "num_hidden_layers": L,
+            "state_size": 8,
+            "num_heads": 8,
+            "head_dim": 8,
+            "n_groups": 1,
+            "chunk_size": 4,
+        },
+    ),
+    "rwkv": (
+        "RwkvForCausalLM",
+        {"vocab_size": V, "hidden_size": H, "num_hidden_layers": L, "attention_hidden_size": H, "context_length": 32},
+    ),
+}
 
 
 def text_inputs(model):
@@ -149,9 +280,14 @@ def both_inputs(model):
 
 
 FAMILIES = [
-    (ENCODERS, text_inputs), (DECODERS, text_inputs), (SEQ2SEQS, seq2seq_inputs), (IMAGES, image_inputs),
-    (SOUNDS, sound_inputs), (BOTH, both_inputs), (RECURRENT, unmasked_inputs),
-]  # fmt: skip
+    (ENCODERS, text_inputs),
+    (DECODERS, text_inputs),
+    (SEQ2SEQS, seq2seq_inputs),
+    (IMAGES, image_inputs),
+    (SOUNDS, sound_inputs),
+    (BOTH, both_inputs),
+    (RECURRENT, unmasked_inputs),
+]
 
 
 def show(name, kind, tensor):

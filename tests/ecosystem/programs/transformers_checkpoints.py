@@ -12,9 +12,14 @@ from transformers import AutoModel, BertConfig, BertForSequenceClassification, L
 transformers.logging.set_verbosity_error()
 
 SIZES = {
-    "vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 40,
-    "max_position_embeddings": 64, "pad_token_id": 0,
-}  # fmt: skip
+    "vocab_size": 99,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 40,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+}
 
 
 def same(model, other):

@@ -7,25 +7,56 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 transformers.logging.set_verbosity_error()
 
 SIZES = {
-    "vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 40,
-    "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
-}  # fmt: skip
+    "vocab_size": 99,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 40,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
 GROUPED = {**SIZES, "num_key_value_heads": 2, "head_dim": 8, "initializer_range": 0.3}
-GPT2 = {"vocab_size": 99, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "pad_token_id": 0,
-        "bos_token_id": 1, "eos_token_id": 2, "initializer_range": 0.3}  # fmt: skip
+GPT2 = {
+    "vocab_size": 99,
+    "n_embd": 32,
+    "n_layer": 2,
+    "n_head": 4,
+    "n_positions": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "initializer_range": 0.3,
+}
 SEQ2SEQ = {"vocab_size": 99, "d_model": 32, "pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 0}
 T5 = {**SEQ2SEQ, "d_kv": 8, "d_ff": 40, "num_layers": 2, "num_heads": 4}
 BART = {
-    **SEQ2SEQ, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 40, "decoder_ffn_dim": 40, "max_position_embeddings": 64, "init_std": 0.3,
+    **SEQ2SEQ,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 40,
+    "decoder_ffn_dim": 40,
+    "max_position_embeddings": 64,
+    "init_std": 0.3,
     "forced_eos_token_id": 2,
-}  # fmt: skip
+}
 MODELS = {
-    "gpt2": GPT2, "llama": GROUPED, "mistral": {**GROUPED, "sliding_window": 4}, "gemma2": GROUPED,
-    "mamba": {**{key: SIZES[key] for key in ("vocab_size", "hidden_size", "num_hidden_layers")}, "state_size": 8,
-              "pad_token_id": 0, "eos_token_id": 2},
-    "t5": T5, "bart": BART,
-}  # fmt: skip
+    "gpt2": GPT2,
+    "llama": GROUPED,
+    "mistral": {**GROUPED, "sliding_window": 4},
+    "gemma2": GROUPED,
+    "mamba": {
+        **{key: SIZES[key] for key in ("vocab_size", "hidden_size", "num_hidden_layers")},
+        "state_size": 8,
+        "pad_token_id": 0,
+        "eos_token_id": 2,
+    },
+    "t5": T5,
+    "bart": BART,
+}
 
 
 def ways(name):

@@ -46,10 +46,22 @@ def accuracy(prediction):
 
 def arguments(folder, **changes):
     options = {
-        "per_device_train_batch_size": 8, "per_device_eval_batch_size": 8, "learning_rate": 3e-3, "max_steps": 12,
-        "logging_steps": 2, "eval_strategy": "steps", "eval_steps": 6, "save_steps": 6, "warmup_steps": 2,
-        "report_to": [], "disable_tqdm": True, "use_cpu": True, "weight_decay": 0.01, "max_grad_norm": 0.5, "seed": 3,
-    }  # fmt: skip
+        "per_device_train_batch_size": 8,
+        "per_device_eval_batch_size": 8,
+        "learning_rate": 3e-3,
+        "max_steps": 12,
+        "logging_steps": 2,
+        "eval_strategy": "steps",
+        "eval_steps": 6,
+        "save_steps": 6,
+        "warmup_steps": 2,
+        "report_to": [],
+        "disable_tqdm": True,
+        "use_cpu": True,
+        "weight_decay": 0.01,
+        "max_grad_norm": 0.5,
+        "seed": 3,
+    }
     return TrainingArguments(output_dir=folder, **{**options, **changes})
 
 
@@ -61,9 +73,14 @@ def report(label, trainer):
 
 def run(label, model, folder, resume=None, callbacks=None, collator=None, **changes):
     trainer = Trainer(
-        model, arguments(folder, **changes), train_dataset=Parity(64, 1), eval_dataset=Parity(24, 2),
-        compute_metrics=accuracy if collator is None else None, callbacks=callbacks, data_collator=collator,
-    )  # fmt: skip
+        model,
+        arguments(folder, **changes),
+        train_dataset=Parity(64, 1),
+        eval_dataset=Parity(24, 2),
+        compute_metrics=accuracy if collator is None else None,
+        callbacks=callbacks,
+        data_collator=collator,
+    )
     trainer.remove_callback(PrinterCallback)  # it prints times
     trainer.train(resume_from_checkpoint=resume)
     report(label, trainer)

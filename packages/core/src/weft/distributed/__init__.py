@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from weft._lazy import load
 from weft.distributed.distributed_c10d import *
 from weft.distributed.distributed_c10d import _get_default_group as _get_default_group
 
 if not TYPE_CHECKING:  # hidden, so that a checker still flags weft.distributed.fsbp
 
     def __getattr__(name):
-        import weft
-        from weft._lazy import load
-
         if name in ("DeviceMesh", "init_device_mesh"):
-            return getattr(weft.distributed.device_mesh, name)
+            return getattr(load("device_mesh", __name__), name)
         return load(name, __name__)

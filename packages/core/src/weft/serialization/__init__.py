@@ -23,6 +23,8 @@ from weft.serialization._safe_globals import add_safe_globals, clear_safe_global
 from weft.serialization._save import get_crc32_options, save, set_crc32_options
 from weft.serialization._scan import get_unsafe_globals_in_checkpoint
 
+MAP_LOCATION = Any  # the type of the argument ``map_location``, which Pyro's signatures name
+
 __all__ = [
     "save",
     "load",

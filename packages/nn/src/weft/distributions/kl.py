@@ -39,9 +39,8 @@ from weft.distributions.one_hot_categorical import OneHotCategorical
 from weft.distributions.pareto import Pareto
 from weft.distributions.poisson import Poisson
 from weft.distributions.transformed_distribution import TransformedDistribution
-from weft.distributions.utils import _sum_rightmost
 from weft.distributions.uniform import Uniform
-from weft.distributions.utils import euler_constant
+from weft.distributions.utils import _sum_rightmost, euler_constant
 from weft.nn.functional import softplus
 
 __all__ = ["kl_divergence", "register_kl"]

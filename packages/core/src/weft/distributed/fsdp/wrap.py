@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import weft
+
 __all__ = [
     "CustomPolicy",
     "ModuleWrapPolicy",
@@ -60,8 +62,6 @@ def size_based_auto_wrap_policy(
 
     Lists and dicts of modules are never divided by themselves, and `nn.MultiheadAttention` not from within.
     """
-    import weft
-
     exclude = (weft.nn.ModuleList, weft.nn.ModuleDict) if exclude_wrap_modules is None else exclude_wrap_modules
     leaves = (weft.nn.MultiheadAttention,) if force_leaf_modules is None else force_leaf_modules
     is_large = nonwrapped_numel >= min_num_params

@@ -1,0 +1,68 @@
+"""Names of PyTorch's compiled module that libraries use: each is weft's own object of that meaning.
+
+It is no interface of weft's: programs find each of these under a public name. What is not here raises AttributeError,
+which is what libraries that probe for a name expect.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pkgutil import extend_path
+from typing import Any
+
+import weft
+from weft._dtypes.dtypes import dtype as dtype
+from weft._engine.tensor import TensorBase as TensorBase
+from weft._engine.tensor import local
+from weft._tensor.base import disabled_torch_function
+from weft.ops._lapack import LinAlgError as _LinAlgError
+from weft.overrides import DisableTorchFunction as DisableTorchFunction
+from weft.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from weft.random import Generator as Generator
+
+__path__ = extend_path(__path__, __name__)  # weft-nn ships weft/_C/_nn.py
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "TensorBase", "_LinAlgError", "dtype"]
+
+_disabled_torch_function_impl = disabled_torch_function
+_TensorMeta = type(weft.Tensor)  # the metaclass, from which Lightning derives one
+_SUBMODULES = ("_functorch", "_nn")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is a module of its own when it is asked for."""
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Do nothing: no log of what is used is kept. TorchMetrics calls it for each metric."""
+
+
+def _get_tracing_state() -> None:
+    """None: no program is traced. Pyro asks before it looks at values."""
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether a transform of `weft.func` runs. tensordict and Kornia ask before they look at values."""
+    return bool(local.levels)
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a `TorchFunctionMode` is active. tensordict asks for it."""
+    return bool(local.modes)
+
+
+def _is_alias_of(input: Any, other: Any) -> bool:
+    """Whether two tensors share memory. tensordict asks before it copies."""
+    return bool(input.untyped_storage().data_ptr() == other.untyped_storage().data_ptr())
+
+
+def _get_default_device() -> str:
+    """The type of the device that new tensors are on, which PyTorch Geometric compares with."""
+    return weft.get_default_device().type
+
+
+def _cuda_isInBadFork() -> bool:
+    """Whether CUDA was used before this process was forked; accelerate asks before it starts others."""
+    return False

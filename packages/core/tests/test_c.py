@@ -1,0 +1,95 @@
+"""`weft._C`: names of PyTorch's compiled module, each for the libraries that use it."""
+
+import pickle
+
+import pytest
+
+import weft
+from weft import _C
+from weft._C import _functorch
+
+
+def test_a_name_that_no_library_uses_is_missing_as_of_any_module():
+    with pytest.raises(AttributeError, match=r"module 'weft\._C' has no attribute '_cuda_clearCublasWorkspaces'"):
+        _C._cuda_clearCublasWorkspaces  # Lightning, timm and diffusers probe for such names
+
+
+def test_types_are_those_that_weft_has():
+    """Lightning derives from _TensorMeta, Pyro catches _LinAlgError, Lightning's signatures name Generator."""
+    assert isinstance(weft.Tensor, _C._TensorMeta)
+    assert issubclass(weft.Tensor, _C.TensorBase)
+    assert isinstance(weft.Generator(), _C.Generator)
+    with pytest.raises(_C._LinAlgError):
+        weft.linalg.cholesky(-weft.eye(2))
+
+
+def test_nothing_is_traced_and_nothing_logged():
+    """Pyro asks for the state of tracing, TorchMetrics logs each metric."""
+    assert _C._get_tracing_state() is None
+    assert _C._log_api_usage_once("a name") is None
+
+
+def test_transforms_and_modes_are_seen():
+    """tensordict and Kornia ask before they look at values."""
+
+    def look(x):
+        seen.append((_C._are_functorch_transforms_active(), _functorch.is_batchedtensor(x)))
+        return x * 2
+
+    seen = []
+    look(weft.ones(2))
+    weft.func.vmap(look)(weft.ones(2))
+    weft.func.grad(lambda x: look(x).sum())(weft.ones(2))
+    assert seen == [(False, False), (True, True), (True, False)]
+    assert not _C._is_torch_function_mode_enabled()
+    with weft.overrides.BaseTorchFunctionMode():
+        assert _C._is_torch_function_mode_enabled()
+
+
+def test_a_batch_is_unwrapped():
+    """tensordict does so where it cannot map over a batch."""
+    below = []
+    weft.func.vmap(lambda x: below.append(_functorch.get_unwrapped(x)) or x)(weft.ones(3, 2))
+    assert below[0].shape == (3, 2)
+    with pytest.raises(RuntimeError, match="no transform has wrapped the tensor"):
+        _functorch.get_unwrapped(weft.ones(2))
+
+
+def test_a_type_that_overrides_nothing_makes_plain_tensors():
+    """tensordict and PyTorch Geometric derive such types from Tensor."""
+
+    class Plain(weft.Tensor):
+        __torch_function__ = _C._disabled_torch_function_impl
+
+    assert type(weft.ones(2).as_subclass(Plain) + 1) is weft.Tensor
+
+
+def test_subclasses_are_not_asked_in_a_block():
+    """tensordict does so to reach the tensor below."""
+
+    class Loud(weft.Tensor):
+        pass
+
+    with _C.DisableTorchFunctionSubclass():
+        assert type(weft.ones(2).as_subclass(Loud) + 1) is weft.Tensor
+
+
+def test_memory_and_the_default_device_are_told():
+    """tensordict asks whether tensors share memory, PyTorch Geometric for the default device."""
+    x = weft.ones(4)
+    assert _C._is_alias_of(x, x[1:])
+    assert not _C._is_alias_of(x, x.clone())
+    assert _C._get_default_device() == "cpu"
+    assert not _C._cuda_isInBadFork()
+
+
+def test_dtypes_that_no_tensor_has_are_named():
+    """Keras and hummingbird list them in tables of names."""
+    assert repr(weft.complex32) == "weft.complex32"
+    assert weft.complex32.is_complex
+    assert (weft.quint8.itemsize, weft.quint8.is_signed, weft.qint8.is_signed) == (1, False, True)
+    assert pickle.loads(pickle.dumps(weft.qint8)) is weft.qint8
+    with pytest.raises((NotImplementedError, TypeError)):
+        weft.zeros(2, dtype=weft.complex32)
+    with pytest.raises(NotImplementedError, match=r"weft has no tensors of this dtype; use weft\.complex64"):
+        weft.tensor([1.0], dtype=weft.complex32)
