@@ -1,4 +1,4 @@
-"""diffusers with random weights: a UNet's training and DDPM/DDIM sampling, schedulers, an autoencoder, Stable Diffusion."""
+"""diffusers with random weights: a UNet trained and sampled, schedulers, an autoencoder, Stable Diffusion."""
 
 import tempfile
 
@@ -38,7 +38,8 @@ def show(name, tensor):
 def unet():
     torch.manual_seed(0)
     return UNet2DModel(
-        sample_size=16, in_channels=1, out_channels=1, layers_per_block=1, block_out_channels=(8, 16), norm_num_groups=4,
+        sample_size=16, in_channels=1, out_channels=1, layers_per_block=1, block_out_channels=(8, 16),
+        norm_num_groups=4,
         down_block_types=("DownBlock2D", "AttnDownBlock2D"), up_block_types=("AttnUpBlock2D", "UpBlock2D"),
         attention_head_dim=4,
     )  # fmt: skip
