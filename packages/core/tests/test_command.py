@@ -197,6 +197,21 @@ def test_modules_that_importing_torch_brings_along_are_in_sys_modules(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_a_module_that_is_looked_into_before_its_package_loads_that_first(tmp_path):
+    source = """
+        import torch
+        import torch.nn.functional as F
+        import torch.distributions.normal as normal
+        import torch.optim.lr_scheduler as lr_scheduler
+        import torch.utils.data.sampler as sampler
+        print(F.relu.__name__, normal.Normal.__name__, lr_scheduler.StepLR.__name__, sampler.Sampler.__name__)
+        print(torch.nn.Module.__name__, torch.distributions.Normal is normal.Normal, torch.nn.functional is F)
+    """
+    pytest.importorskip("weft.nn")
+    done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
+    assert done.stdout == "relu Normal StepLR Sampler\nModule True True\n", done.stderr
+
+
 def test_classes_are_pickled_by_the_names_of_pytorch(tmp_path):
     source = """
         import pickle, re

@@ -236,6 +236,9 @@ class Renaming(Loader):
         """Load the module; it is there under PyTorch's name as soon as under weft's."""
         spec = module.__spec__
         assert spec is not None
+        load_parent(spec.name, module)
+        if spec.loader is not self:  # its package has loaded it
+            return
         spec.loader = module.__loader__ = self.loader
         alias = torch_name(spec.name)
         if alias is not None:
@@ -251,6 +254,17 @@ class Renaming(Loader):
             for name, made in list(sys.modules.items()):
                 if name.startswith(f"{spec.name}.") and torch_name(name) not in sys.modules:
                     rename(name, made)
+
+
+def load_parent(name: str, module: ModuleType) -> None:
+    """Load the package of a module that somebody looked into first, as importing the module would have done.
+
+    The package may look into the module while it is loaded: then it finds it waiting still, not half loaded.
+    """
+    parent = sys.modules.get(name.rpartition(".")[0])
+    if type(parent) not in (ModuleType, type(None)):
+        object.__setattr__(module, "__class__", type(parent))
+        parent.__doc__  # noqa: B018  # looking loads it
 
 
 def torch_name(name: str) -> str | None:
