@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from weft.utils._pytree import SUPPORTED_NODES, register_pytree_node
+
 __all__ = ["immutable_dict", "immutable_list"]
 
 
@@ -44,3 +46,19 @@ class immutable_dict(dict[str, Any]):
 
     def __reduce__(self) -> Any:
         return immutable_dict, (dict(self),)
+
+
+def register(cls: Any, base: type) -> None:
+    """Make a class a container as the one is that it derives from."""
+    node = SUPPORTED_NODES[base]
+    register_pytree_node(
+        cls,
+        node.flatten_fn,
+        lambda values, context: cls(node.unflatten_fn(values, context)),
+        serialized_type_name=f"torch.fx.immutable_collections.{cls.__name__}",
+        flatten_with_keys_fn=node.flatten_with_keys_fn,
+    )
+
+
+register(immutable_list, list)
+register(immutable_dict, dict)
