@@ -154,6 +154,12 @@ def is_wrapped(value: Any) -> bool:
     return isinstance(value, TensorBase) and record_of(value) is not None
 
 
+def values_known(tensor: Any) -> bool:
+    """Whether a check may read a tensor's values: not those of a batch, nor on the meta device, which has none."""
+    key = tensor._key
+    return not key.wrapped and key.device.type != "meta"
+
+
 def settled(tensor: Any) -> Any:
     """A tensor without the levels that have ended: what it is below them.
 

@@ -114,6 +114,7 @@ class MetaArray(NDArrayOperatorsMixin):
     """
 
     __slots__ = ("_memory", "_offset", "base", "dtype", "shape", "strides")
+    has_values = False
 
     def __init__(
         self, shape: Ints, dtype: Any, strides: Ints | None = None, base: MetaArray | None = None, offset: int = 0
@@ -223,6 +224,10 @@ class MetaArray(NDArrayOperatorsMixin):
             return self
         return self._view(self.shape, self.strides, 0, part_of(self.dtype))
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
     @property
     def imag(self) -> MetaArray:
         """The imaginary parts."""
@@ -230,6 +235,10 @@ class MetaArray(NDArrayOperatorsMixin):
             return MetaArray(self.shape, self.dtype)
         part = part_of(self.dtype)
         return self._view(self.shape, self.strides, part.itemsize, part)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
 
     def swapaxes(self, axis1: int, axis2: int) -> MetaArray:
         """Two dimensions exchanged."""
@@ -316,11 +325,12 @@ class MetaArray(NDArrayOperatorsMixin):
         return view if arrays is None else MetaArray(*fancy(view, arrays))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        view, arrays = indexed(self, key, writes=True)
+        parts = key if isinstance(key, tuple) else (key,)
+        if any(kind_of(part) == "b" for part in parts if not is_basic(part)):
+            return  # how many elements a mask chooses is not known
+        view, arrays = indexed(self, key)
         if arrays is None:
             shape: Any = view.shape
-        elif any(kind_of(each) == "b" for each in arrays):
-            return
         else:
             shape = fancy_shape(view, arrays)
         given = shape_of(value)
@@ -469,7 +479,7 @@ def shape_of(value: Any) -> Ints:
 # Indexing ------------------------------------------------------------------------------------------------------------
 
 
-def indexed(array: MetaArray, key: Any, writes: bool = False) -> tuple[MetaArray, list[Any] | None]:
+def indexed(array: MetaArray, key: Any) -> tuple[MetaArray, list[Any] | None]:
     """The view that the basic part of an index takes, and for each of its dimensions an index array or None.
 
     The list is None if there is no index array.
@@ -509,7 +519,7 @@ def indexed(array: MetaArray, key: Any, writes: bool = False) -> tuple[MetaArray
             offset += place * array.strides[dim]
             dim += 1
         else:
-            for each in index_arrays(part, writes):
+            for each in index_arrays(part):
                 shape.append(array.shape[dim])
                 strides.append(array.strides[dim])
                 arrays.append(each)
@@ -547,14 +557,12 @@ def checked_place(place: int, size: int, dim: int) -> int:
     return place + size if place < 0 else place
 
 
-def index_arrays(part: Any, writes: bool) -> list[Any]:
+def index_arrays(part: Any) -> list[Any]:
     """The index arrays of a part: a mask is one for each of its dimensions."""
     if kind_of(part) != "b":
         return [part if isinstance(part, MetaArray) else numpy.asarray(part)]
     if isinstance(part, MetaArray):
-        if not writes:
-            no_values("indexing with a mask (the number of elements that it chooses)")
-        return [part] * part.ndim
+        no_values("indexing with a mask (the number of elements that it chooses)")
     return list(numpy.nonzero(part))
 
 

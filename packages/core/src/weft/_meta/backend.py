@@ -10,10 +10,25 @@ import numpy
 
 from weft._dtypes.dtypes import dtype
 from weft._meta.array import NO_DATA, MetaArray
+from weft._meta.layout import broadcast_shape
 from weft._meta.namespace import asarray, namespace
 from weft._meta.random_stream import MetaStream
+from weft._meta.ufuncs import geometry_of, new_result
 from weft.backend import Backend, import_scientific
 from weft.ops._registry import registry
+
+
+def result_of(declaration: Any, element: dtype) -> Any:
+    """The dtype of an elementwise op's results, for arrays in the dtype in which it is computed."""
+    if declaration.result == "bool":
+        return numpy.dtype("bool")
+    return element.to_real().numpy if declaration.result == "real" else element.numpy
+
+
+def elementwise(result: Any, *operands: Any) -> MetaArray:
+    """The kernel of an op that computes each element from those at the same place."""
+    layouts = [geometry_of(each) for each in operands]
+    return new_result(broadcast_shape(*[shape for shape, _ in layouts]), result, layouts)
 
 
 class MetaBackend(Backend):
@@ -23,11 +38,15 @@ class MetaBackend(Backend):
         super().__init__("meta", namespace, MetaArray)
 
     def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
-        """The op's declared kernel, or its meta kernel, where it has one."""
+        """The op's meta kernel, or what its declaration says of all pointwise ops, else its declared kernel."""
         declaration = registry.get(name)
-        if declaration is None or declaration.meta is None:
+        if declaration is None:
             return generic
-        return partial(declaration.meta, namespace)
+        if declaration.meta is not None:
+            return partial(declaration.meta, namespace)
+        if declaration.promotes and declaration.vmap == "elementwise" and declaration.result != "any":
+            return partial(elementwise, result_of(declaration, element))
+        return generic
 
     def asarray(self, value: Any) -> Any:
         return asarray(value)

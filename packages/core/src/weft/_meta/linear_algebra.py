@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
-from weft._meta.array import MetaArray, normal_axes
-from weft._meta.layout import broadcast_shape
+from weft._meta.array import MetaArray, laid_out, normal_axes
+from weft._meta.layout import broadcast_shape, order_of_copy
 from weft._meta.namespace import result_type, rule
 
 # Of matrices ---------------------------------------------------------------------------------------------------------
@@ -180,7 +180,8 @@ def transform(real_input: bool, real_output: bool) -> Callable[..., Any]:
         if real_input and dims:
             shape[dims[-1]] = shape[dims[-1]] // 2 + 1
         dtype = complex_of(array.dtype)
-        return MetaArray(tuple(shape), real_of(dtype) if real_output else dtype)
+        order = order_of_copy(array.shape, array.strides, array.itemsize)
+        return laid_out(tuple(shape), real_of(dtype) if real_output else dtype, order)
 
     return function
 

@@ -5,19 +5,21 @@ Each takes the function's name first, for its message.
 
 from weft._engine.fast_paths import OutOfRange
 from weft._errors import warn_caller
-from weft._interception.transforms import refuse_values
+from weft._interception.transforms import refuse_values, values_known
 from weft._settings import warn_caller_once
 from weft.ops._declare import number_in
-from weft.ops._geometry import addressable, broadcast_shapes, elements, integers, wrap_dim
+from weft.ops._geometry import addressable, broadcast_shapes, elements, has_values, integers, wrap_dim
 
 __all__ = [
     "OutOfRange",
     "addressable",
     "broadcast_shapes",
     "elements",
+    "has_values",
     "integers",
     "number_in",
     "refuse_values",
+    "values_known",
     "warn_caller",
     "warn_caller_once",
     "wrap_dim",

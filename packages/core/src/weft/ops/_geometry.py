@@ -178,6 +178,11 @@ def addressable(name: str, sizes: Iterable[int], itemsize: int) -> None:
         raise RuntimeError(f"{name}: not enough memory for shape {list(sizes)}: {count * itemsize} bytes") from error
 
 
+def has_values(array: Any) -> bool:
+    """Whether a kernel can read the elements of an array; those of the meta device have none."""
+    return getattr(array, "has_values", True)
+
+
 def broadcast_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The shape that all broadcast to.
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy
 
 from weft._engine.tensor import TensorBase
+from weft._interception.transforms import values_known
 from weft.ops._declare import op
-from weft.ops._geometry import broadcast_shapes
+from weft.ops._geometry import broadcast_shapes, has_values
 from weft.ops.creation import eye
 
 BLOCK = 64  # columns that are eliminated together
@@ -89,7 +90,7 @@ def check_square(name: str, input: Any, half: bool = False) -> None:
 def raise_failed(name: str, info: Any, explain: Callable[[int], str]) -> None:
     """Raise for the first matrix of a batch whose ``info`` is not 0."""
     codes = info._array
-    if not codes.any():
+    if not has_values(codes) or not codes.any():
         return
     place, code = next((place, code) for place, code in enumerate(info.reshape(-1).tolist()) if code)
     which = f"(Batch element {place}): " if codes.ndim else ""
@@ -116,7 +117,7 @@ def singular_value_decomposition(name: str, xp: Any, A: Any, full_matrices: bool
         If a matrix contains nan.
     """
     finite = xp.isfinite(A).all(axis=(-2, -1))
-    if finite.all():
+    if not has_values(A) or finite.all():
         return converged(name, xp.linalg.svd, A, full_matrices, compute_uv)
     unusable = xp.isnan(A).any(axis=(-2, -1))
     if unusable.any():
@@ -144,7 +145,7 @@ def check_phase(name: str, vectors: str, diagonal: Any) -> None:
     RuntimeError
         If one is not 0, up to what rounding leaves.
     """
-    if diagonal._key.wrapped:
+    if not values_known(diagonal):
         return
     if (diagonal.detach().imag.abs() > 1e-2).any():
         raise RuntimeError(

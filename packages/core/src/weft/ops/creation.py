@@ -994,6 +994,8 @@ def linspace(
         is_strided("linspace", layout)
     start, end = without_history(start), without_history(end)
     element = bounds_dtype("linspace", start, end, dtype)
+    if any(isinstance(each, TensorBase) and each.is_meta for each in (start, end)):  # type: ignore[attr-defined]
+        return empty(steps, dtype=element, device=device or "meta", requires_grad=requires_grad)
     values = evenly("linspace", start, end, steps, element)
     if element.category < 2:
         values = numpy.trunc(values)
@@ -1036,6 +1038,8 @@ def logspace(
         is_strided("logspace", layout)
     start, end = without_history(start), without_history(end)
     element = bounds_dtype("logspace", start, end, dtype)
+    if any(isinstance(each, TensorBase) and each.is_meta for each in (start, end)):  # type: ignore[attr-defined]
+        return empty(steps, dtype=element, device=device or "meta", requires_grad=requires_grad)
     if element.is_half and steps != 1:
         start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
         start, end = (float(element.numpy.type(fitting("logspace", each, element))) for each in (start, end))

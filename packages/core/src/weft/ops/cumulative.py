@@ -128,7 +128,7 @@ def _(xp, input, dim):
 def _(grad, input, output, dim):
     if not input.ndim:
         return grad
-    if not is_wrapped(input) and not (input == 0).any():  # of a batch no single answer could be read
+    if input.is_meta or (not is_wrapped(input) and not (input == 0).any()):  # of a batch no answer could be read
         return reversed_cumsum(grad * conj(output), dim) / conj(input)
     if local.grad_enabled or is_wrapped(input):
         return cumprod_gradient_with_zeros(grad, input, dim)

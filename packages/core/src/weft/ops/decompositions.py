@@ -63,6 +63,11 @@ def _(xp, A, upper):
     return column_major(xp, adjoint(xp, L) if upper else L), info
 
 
+@cholesky_op.meta
+def _(xp, A, upper):
+    return column_major(xp, xp.empty(A.shape, A.dtype)), xp.empty(A.shape[:-2], xp.int32)
+
+
 def with_infinities(xp: Any, A: Any, L: Any) -> Any:
     """The factors, those of matrices with infinite elements by the formula: LAPACKs may take inf / inf for 0."""
     size = A.shape[-1]
@@ -561,6 +566,11 @@ def _(xp, pivots, rows):
     return order.reshape((*pivots.shape[:-1], rows))
 
 
+@permutation_op.meta
+def _(xp, pivots, rows):
+    return xp.empty((*pivots.shape[:-1], rows), xp.int64)
+
+
 def permutation_matrix(pivots: Any, rows: int, like: Any) -> Any:
     """P with ``A = P L U``."""
     order = permutation_op.op(pivots, rows)
@@ -743,6 +753,12 @@ def _(xp, A, hermitian):
     return column_major(xp, xp.tril(LD)), pivots, info
 
 
+@ldl_factor_op.meta
+def _(xp, A, hermitian):
+    factors = column_major(xp, xp.empty(A.shape, A.dtype))
+    return factors, xp.empty(A.shape[:-1], xp.int32), xp.empty(A.shape[:-2], xp.int32)
+
+
 @op(name="linalg_ldl_solve", tensors="LD pivots B", gradient="refused", vmap="elementwise", autocast="float32")
 def ldl_solve_op(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
     """``A^-1 B`` by the factorization of A; the pivots are a column, so that batches broadcast."""
@@ -757,6 +773,12 @@ def _(xp, LD, pivots, B, hermitian):
     for place in numpy.ndindex(*batch):
         ldl_solve_one(xp, LD[place], pivots[place][:, 0].tolist(), result[place], hermitian)
     return column_major(xp, result)
+
+
+@ldl_solve_op.meta
+def _(xp, LD, pivots, B, hermitian):
+    batch = broadcast_shapes("linalg.ldl_solve", [LD.shape[:-2], B.shape[:-2]])
+    return column_major(xp, xp.empty(batch + B.shape[-2:], B.dtype))
 
 
 def ldl_solve_one(xp: Any, LD: Any, pivots: list[int], result: Any, hermitian: bool) -> None:

@@ -15,7 +15,7 @@ from weft._engine.tensor import TensorBase
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor
 from weft.ops._declare import composite, op
-from weft.ops._geometry import integers
+from weft.ops._geometry import has_values, integers
 from weft.ops.creation import arange, ones
 from weft.ops.joining import cat
 from weft.ops.views import unfold_backward, view_as_real
@@ -403,7 +403,7 @@ def covered(input: Tensor) -> Tensor:
 
 @covered.kernel
 def _(xp, input):  # a kernel, because it sees all examples of a batch
-    least = float(xp.min(abs(input)))
+    least = float(xp.min(abs(input))) if has_values(input) else 1.0
     if not least > 1e-11:
         raise RuntimeError(
             f"istft: window overlap add min: {least}; some sample is under no window, so that it cannot be told. Pass "

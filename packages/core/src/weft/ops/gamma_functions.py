@@ -224,6 +224,11 @@ def _(xp, input, n):
     return ((-1.0) ** (n + 1) * size * values).astype(input.dtype).reshape(input.shape)
 
 
+@polygamma_op.meta
+def _(xp, input, n):
+    return xp.empty(input.shape, input.dtype)
+
+
 def trigamma_positive(xp: Any, x: Any) -> Any:
     """The derivative of `digamma`, for x > 0."""
     small = x < FAR

@@ -191,8 +191,8 @@ LIKE_A_TUPLE = 32  # parts from which on a sequence is positions, whatever is in
 PARTS = (TensorBase, slice, numpy.ndarray, Sequence)
 
 
-def divide(self: Any, parts: list[Any]) -> tuple[list[Any], list[Any] | None]:
-    """`parse`, of parts that went through `as_index`."""
+def divide(self: Any, parts: list[Any], written: Any = None) -> tuple[list[Any], list[Any] | None]:
+    """`parse`, of parts that went through `as_index`; ``written``: the value that is written there."""
     shape = self._array.shape
     consumed = sum(dims_of(each) for each in parts)
     if consumed > len(shape):
@@ -230,7 +230,7 @@ def divide(self: Any, parts: list[Any]) -> tuple[list[Any], list[Any] | None]:
                     indices.append(each.reshape(1).nonzero()[:, 0])
                     continue
                 key.extend([FULL] * each._array.ndim)
-                indices.extend(each.nonzero(as_tuple=True))
+                indices.extend(positions_in(each, self, written))
                 dim += each._array.ndim
             else:
                 key.append(FULL)
@@ -240,6 +240,17 @@ def divide(self: Any, parts: list[Any]) -> tuple[list[Any], list[Any] | None]:
             key.append(check_index("index", each, shape[dim], dim))
             dim += 1
     return key, indices if any(each is not None for each in indices) else None
+
+
+def positions_in(mask: Any, target: Any, written: Any) -> tuple[Any, ...]:
+    """Where a mask is true; on the meta device, which does not know, at as many places as there are values to write."""
+    if written is None or not mask.is_meta:
+        found: tuple[Any, ...] = mask.nonzero(as_tuple=True)
+        return found
+    rest = max(target._array.ndim - mask._array.ndim, 0)
+    shape = written._array.shape
+    count = shape[len(shape) - rest - 1] if len(shape) > rest else 1
+    return tuple(mask.new_empty(count, dtype=int64) for _ in range(mask._array.ndim))
 
 
 def as_index(value: Any, like: Any, numbers: bool = True) -> Any:
@@ -508,7 +519,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
 def put_at(name: str, input: Any, indices: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
     """`index_put`, also with None for dimensions that have no index."""
     parts = [as_index(FULL if each is None else each, input, numbers=False) for each in indices]
-    _, parsed = divide(input, parts)
+    _, parsed = divide(input, parts, values)
     if parsed is None:
         raise IndexError(f"{name}: at least one index must be a tensor")
     parsed = [each if each is None or each.device is input.device else each.to(input.device) for each in parsed]
@@ -585,7 +596,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             return
         value = as_value(value, self)
     try:
-        target, indices, masked = written_to(self, index)
+        target, indices, masked = written_to(self, index, value)
     except (IndexError, TypeError) as error:
         overridden("__setitem__", error, self, index, value)
         return
@@ -694,7 +705,7 @@ def check_sizes(target: Any, indices: Sequence[Any]) -> None:
             raise IndexError(f"index: index is out of bounds for dimension {dim} with size 0")
 
 
-def written_to(self: Any, index: Any) -> tuple[Any, list[Any] | None, bool]:
+def written_to(self: Any, index: Any, value: Any) -> tuple[Any, list[Any] | None, bool]:
     """The view of a tensor that an index begins with, what is left of it (see `parse`), and whether that is a mask."""
     if type(self) is Tensor:
         parts: Any = index if type(index) is tuple else (index,)
@@ -707,7 +718,7 @@ def written_to(self: Any, index: Any) -> tuple[Any, list[Any] | None, bool]:
         return self.unsqueeze(0), None, False
     asked = [as_index(each, self) for each in parts_of(index)]
     found = [each for each in asked if isinstance(each, TensorBase)]
-    key, indices = divide(self, asked)
+    key, indices = divide(self, asked, value if isinstance(value, TensorBase) else as_value(value, self))
     return basic.op(self, (*key, ...)), indices, len(found) == 1 and is_mask(found[0])
 
 
@@ -1667,7 +1678,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"{source.dtype.scalar_type_name}"
         )
     shape = broadcast_shapes("masked_scatter", [input._array.shape, mask._array.shape])
-    where = list(expand(mask, shape or (1,)).nonzero(as_tuple=True))
+    where = list(positions_in(expand(mask, shape or (1,)), mask, reshape(source, -1)))
     count = where[0].numel()
     if source.numel() < count:
         raise RuntimeError(f"masked_scatter: source nElements {source.numel()} must be >= mask `1` elements {count}")
@@ -1744,6 +1755,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer; got {size}")
+    if input.is_meta:
+        return input.new_empty((size, input.ndim), dtype=int64)
     found = positions.op(input)[:size]
     made = found.new_full((size, input.ndim), fill_value)
     made[: found.shape[0]] = found

@@ -602,6 +602,10 @@ def repeat_interleave(
             f"repeat_interleave: repeats must have the same size as input along dim, but got {repeats.numel()} and "
             f"{size}"
         )
+    if repeats.is_meta:
+        if output_size is None:
+            raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+        return input.index_select(dim, repeats.new_empty(output_size, dtype=int64))
     if (repeats < 0).any():
         raise RuntimeError(f"repeat_interleave: repeats can not be negative; got {repeats.min().item()}")
     counts = expand(reshape(repeats, -1), size).to(int64)

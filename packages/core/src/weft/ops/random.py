@@ -23,7 +23,7 @@ from weft._random.mt19937 import FULL_RANGE_DIGITS, highest_whole
 from weft._tensor.base import Tensor
 from weft._tensor.layout import is_strided
 from weft.ops._declare import composite, number_in, op
-from weft.ops._geometry import as_shape, broadcast_shapes
+from weft.ops._geometry import as_shape, broadcast_shapes, has_values
 from weft.ops._inplace import write_out
 from weft.ops.creation import zeros_like
 from weft.ops.reductions import reduce
@@ -907,7 +907,7 @@ def normal_into(out: Any, mean: Any, std: Any, shape: tuple[int, ...], source: A
 
 
 def check_deviations(std: Any) -> None:
-    if std.size and not bool((std >= 0).all()):
+    if std.size and has_values(std) and not bool((std >= 0).all()):
         raise RuntimeError(f"normal: expects all elements of std >= 0.0, got {std.min()}; pass std.abs()")
 
 
@@ -998,7 +998,7 @@ def multinomial(
 @multinomial.kernel
 def _(xp, input, count, replacement, generator):
     rows = input if input.ndim == 2 else input[None]
-    if rows.size:
+    if rows.size and has_values(rows):
         largest = rows.max(axis=1)
         if not (rows.min() >= 0 and largest.max() < math.inf):  # nan is not
             raise RuntimeError("multinomial: probability tensor contains either `inf`, `nan` or element < 0")
@@ -1036,9 +1036,9 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 @poisson.kernel
 def _(xp, input, generator):
-    if not bool((input >= 0).all()):
+    if has_values(input) and not bool((input >= 0).all()):
         raise RuntimeError("poisson: invalid Poisson rate, expected rate to be non-negative")
-    if not bool((input < math.inf).all()):
+    if has_values(input) and not bool((input < math.inf).all()):
         raise RuntimeError("poisson: invalid Poisson rate, expected rate to be finite")
     return generator.sample("poisson", xp.ascontiguousarray(input).reshape(-1)).reshape(input.shape)
 
@@ -1140,7 +1140,7 @@ def check_probability_dtype(name: str, p: Any) -> None:
 
 def check_probabilities(name: str, p: Any) -> None:
     """Probabilities are in [0, 1]."""
-    if p.size and not (reduce("min", p, None) >= 0 and reduce("max", p, None) <= 1):  # nan is not
+    if p.size and has_values(p) and not (reduce("min", p, None) >= 0 and reduce("max", p, None) <= 1):  # nan is not
         raise RuntimeError(
             f"{name}: probabilities must be in [0, 1], got elements from {p.min()} to {p.max()}; "
             "pass logits through sigmoid() first"

@@ -485,7 +485,7 @@ def _(grad, input, output, dim, keepdim):
     shape = input._array.shape
     if not shape:
         return grad
-    if not is_wrapped(input) and not (input == 0).any():  # of a batch no single answer could be read
+    if input.is_meta or (not is_wrapped(input) and not (input == 0).any()):  # of a batch no answer could be read
         return spread(grad * conj(output), shape, dim, keepdim) / conj(input)
     return spread(grad, shape, dim, keepdim) * conj(product_of_others(input, dim))
 

@@ -279,6 +279,8 @@ def segment_reduce(
         raise NotImplementedError(
             f"segment_reduce: not implemented for lengths of '{lengths.dtype.scalar_type_name}'; use int64"
         )
+    if lengths.is_meta:
+        return segments_without_values(data, axis, lengths, names[reduce])
     table = lengths.cpu().numpy().reshape(math.prod(lengths.shape[:-1]), lengths.shape[-1])
     if not unsafe and ((table < 0).any() or (table.sum(1) != data.shape[axis]).any()):
         raise RuntimeError(f"segment_reduce(): lengths must add up to the size of axis {axis}, {data.shape[axis]}")
@@ -300,6 +302,15 @@ def segment_reduce(
     count = lengths.reshape(*lengths.shape, *[1] * tail)
     result = result / count.clamp(min=1)
     return result.masked_fill(count == 0, math.nan) if initial is None else result
+
+
+def segments_without_values(data: Any, axis: int, lengths: Any, combine: str) -> Any:
+    """The result of `segment_reduce` where the lengths are not known: any positions will do."""
+    base = data.new_empty((*data.shape[:axis], lengths.shape[-1], *data.shape[axis + 1 :]))
+    index = lengths.new_empty(data.shape)
+    if combine in ("maximum", "minimum"):
+        return segment_extremes.op(base, axis, index, data, combine)
+    return reduced_at.op(base, axis, index, data, combine, True)
 
 
 _segment_reduce = segment_reduce  # PyTorch has both names

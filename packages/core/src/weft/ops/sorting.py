@@ -12,11 +12,12 @@ from weft._dtypes.dtypes import bool_, float64, iinfo, int32, int64, result_dtyp
 from weft._engine.dimensions import TopK
 from weft._engine.fast_paths import FastPath
 from weft._engine.tensor import TensorBase
+from weft._interception.transforms import values_known
 from weft._tensor.base import Tensor
 from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
-from weft.ops._geometry import elements, integer, wrap_dim
+from weft.ops._geometry import elements, has_values, integer, wrap_dim
 from weft.ops.comparison import exact_dtype
 from weft.ops.creation import element_of
 from weft.ops.indexing import in_range
@@ -36,7 +37,7 @@ def keys_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
     """
     rows = with_last(xp, input, dim)
     size = rows.shape[-1]
-    if not input.size or size > 1 << 31:
+    if not input.size or size > 1 << 31 or not has_values(input):
         return None
     if input.dtype.char == "f":
         bits = (rows + rows.dtype.type(0)).view(xp.int32)  # -0.0 is 0.0
@@ -75,6 +76,8 @@ def order_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
     """
     if input.size <= FEW:
         return order_of_few(xp, input, dim, descending)
+    if not has_values(input):
+        return xp.empty(input.shape, xp.int64)
     keys = keys_along(xp, input, dim, descending)
     if keys is not None:
         keys.sort(axis=-1)
@@ -389,7 +392,7 @@ def middle_along(xp: Any, input: Any, dim: int, keepdim: bool, skip_nan: bool) -
         return input.copy(), xp.zeros((), xp.int64)
     size = input.shape[dim]
     valid = input == input if input.dtype.kind == "f" else None
-    if valid is None or reduce("all", valid, None):
+    if valid is None or not has_values(valid) or reduce("all", valid, None):
         where = smallest_along(xp, input, dim, (size - 1) // 2 + 1)
     else:
         order = order_along(xp, input, dim, False)
@@ -428,7 +431,7 @@ def _(xp, input, skip_nan):
     flat = input.reshape(-1)
     if flat.dtype.kind == "f":
         valid = flat == flat
-        if not reduce("all", valid, None):
+        if has_values(valid) and not reduce("all", valid, None):
             flat = flat[valid] if skip_nan else flat[~valid]
     place = (flat.size - 1) // 2
     return xp.partition(flat, place)[place] if flat.size else input.reshape(-1)[0]
@@ -581,7 +584,7 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor; got {q.dtype} and {input.dtype}")
     if q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor; got {q.ndim}-D")
-    if q.numel() and not q._key.wrapped and not bool(((q >= 0) & (q <= 1)).all()):
+    if q.numel() and values_known(q) and not bool(((q >= 0) & (q <= 1)).all()):
         raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
@@ -723,7 +726,7 @@ def _(xp, sequence, values, right):
     side = "right" if right else "left"
     rows = math.prod(sequence.shape[:-1])
     table = sequence.reshape(rows, size)
-    has_nan = size and bool(xp.any(table[:, -1] != table[:, -1]))
+    has_nan = size and has_values(table) and bool(xp.any(table[:, -1] != table[:, -1]))
     if sequence.ndim == 1 and not has_nan:
         return xp.searchsorted(sequence, values, side=side).astype(xp.int64)
     wanted = values.reshape(rows, -1 if rows else 0)
@@ -960,6 +963,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         raise RuntimeError(f"histc: bins must be > 0, but got {bins}")
     if input.dtype.name == "bool":
         raise NotImplementedError("histc: not implemented for 'Bool'; convert the input with .float()")
+    if not values_known(input):
+        return counts_within.op(input, bins, 0.0, 1.0).to(input.dtype)
     low, high = (float(input.min()), float(input.max())) if min == max and input.numel() else (float(min), float(max))
     if low == high:
         low, high = low - 1, high + 1
@@ -983,6 +988,11 @@ def _(xp, input, bins, low, high):
     inside -= low
     inside *= bins / (high - low)
     return xp.bincount(xp.minimum(inside.astype(xp.int64), bins - 1), minlength=bins)
+
+
+@counts_within.meta
+def _(xp, input, bins, low, high):
+    return xp.empty((bins,), xp.int64)
 
 
 # Distinct values

@@ -604,6 +604,8 @@ def rrelu(
 
 def random_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
     """Elements that are not positive times random slopes."""
+    if input.is_meta:
+        return input * weft.ones_like(input.detach())
     negative = input.detach() <= 0
     drawn = input.new_empty(int(negative.sum()), dtype=weft.float64).uniform_(lower, upper)
     slopes = weft.ones_like(input.detach()).masked_scatter(negative, drawn.to(input.dtype))

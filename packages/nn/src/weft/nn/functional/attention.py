@@ -7,7 +7,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.library.checks import warn_caller
+from weft.library.checks import values_known, warn_caller
 from weft.library.declare import in_half_precision, op
 from weft.library.state import local
 from weft.nn.functional._common import require_flags
@@ -120,7 +120,7 @@ def attention_weights(query: Tensor, key: Tensor, attn_mask: Tensor | None, fact
         scores = scores + attn_mask
         empty = (attn_mask == -math.inf).all(-1, keepdim=True)
     weights = scores.softmax(-1)
-    if empty is not None and (empty._key.wrapped or empty.any()):
+    if empty is not None and (not values_known(empty) or empty.any()):
         weights = weights.masked_fill(empty, 0)
     return weights
 

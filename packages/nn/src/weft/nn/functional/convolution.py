@@ -15,7 +15,7 @@ from typing import Any
 
 from weft import Tensor
 from weft.backend import in_order, is_channels_last
-from weft.library.checks import elements, warn_caller_once
+from weft.library.checks import elements, has_values, warn_caller_once
 from weft.library.declare import in_half_precision, op
 from weft.library.fast_paths import FastPath
 from weft.nn.functional._common import for_axes, in_layout_of, in_single, sizes, whole_number
@@ -175,7 +175,7 @@ def convolve_integers(
 
 def largest_sum(input: Any, weight: Any) -> int:
     """A bound of the sums of products of a convolution of integers."""
-    if not input.size or not weight.size:
+    if not input.size or not weight.size or not has_values(input):
         return 0
     ranges = [max(abs(int(each.min())), abs(int(each.max()))) for each in (input, weight)]
     return ranges[0] * ranges[1] * math.prod(weight.shape[1:])

@@ -195,6 +195,11 @@ def _(xp, output_grad, grid, shape, options, orders):
     return found.reshape(shape)
 
 
+@sample_input_gradient.meta
+def _(xp, output_grad, grid, shape, options, orders):
+    return xp.empty(shape, output_grad.dtype)
+
+
 @sample_input_gradient.gradient("output_grad")
 def _(grad, grid, options, orders):
     return sample.op(grad, grid, options, orders)

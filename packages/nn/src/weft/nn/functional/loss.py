@@ -11,7 +11,7 @@ import numpy
 
 import weft
 from weft import Tensor
-from weft.library.checks import OutOfRange, broadcast_shapes, warn_caller
+from weft.library.checks import OutOfRange, broadcast_shapes, values_known, warn_caller
 from weft.library.declare import composite, in_full_precision, op, reads_values
 from weft.library.fast_paths import FastPath
 from weft.library.layouts import memory_of
@@ -174,6 +174,11 @@ def _(xp, input, target, weight, reduction, ignore_index):
     return xp.asarray(total, input.dtype), xp.asarray(size, input.dtype)
 
 
+@nll_loss_op.meta
+def _(xp, input, target, weight, reduction, ignore_index):
+    return xp.empty(target.shape if reduction == "none" else (), input.dtype), xp.empty((), input.dtype)
+
+
 @nll_loss_op.gradient("input")
 def _(grads, input_shape, target, weight, later_outputs, reduction, ignore_index):
     return nll_loss_gradient.op(grads[0], target, weight, later_outputs[0], input_shape, reduction, ignore_index)
@@ -217,6 +222,11 @@ def _(xp, output_grad, target, weight, total_weight, shape, reduction, ignore_in
     result = xp.zeros(shape, output_grad.dtype)
     by_place(result)[places_of(xp, safe)] = share.astype(output_grad.dtype, copy=False)
     return result
+
+
+@nll_loss_gradient.meta
+def _(xp, output_grad, target, weight, total_weight, shape, reduction, ignore_index):
+    return xp.empty(shape, output_grad.dtype)
 
 
 @nll_loss_gradient.gradient("output_grad")
@@ -1348,7 +1358,7 @@ def gaussian_nll_loss(
             )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"gaussian_nll_loss: {reduction} is not valid; choose 'none', 'mean' or 'sum'")
-    if not variance._key.wrapped and bool((variance < 0).any()):
+    if values_known(variance) and bool((variance < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")
     variance = variance + (variance.detach().clamp_min(eps) - variance.detach())
     loss = 0.5 * (variance.log() + (input - target).square() / variance)

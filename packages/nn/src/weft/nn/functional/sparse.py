@@ -89,6 +89,11 @@ def _(xp, output_grad, indices, rows, padding_idx, scale_grad_by_freq):
     return result
 
 
+@embedding_gradient.meta
+def _(xp, output_grad, indices, rows, padding_idx, scale_grad_by_freq):
+    return xp.empty((rows, *output_grad.shape[indices.ndim :]), output_grad.dtype)
+
+
 @embedding_gradient.gradient("output_grad")
 def _(grad, indices, padding_idx, scale_grad_by_freq):
     if padding_idx is not None:
@@ -320,6 +325,7 @@ def embedding_bag(
     each_weight = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     if padding_idx is not None:
         padding_idx = check_padding(name, whole_number(name, "padding_idx", padding_idx), weight.shape[0])
+    if padding_idx is not None and not indices.is_meta:
         counted = indices != padding_idx
         kept = counted.nonzero().reshape(-1)
         starts = weft.cat([starts.new_zeros(1), counted.cumsum(0)])[starts]
@@ -373,24 +379,30 @@ def _(xp, weight, indices, starts, each_weight, mean, scale_grad_by_freq):
     return total.astype(weight.dtype, copy=False)
 
 
-def spread_over_bags(grad: Tensor, starts: Tensor, each_weight: Tensor | None, mean: bool) -> Tensor:
+@bag_totals.meta
+def _(xp, weight, indices, starts, each_weight, mean, scale_grad_by_freq):
+    return xp.empty((starts.size - 1, *weight.shape[1:]), weight.dtype)
+
+
+def spread_over_bags(grad: Tensor, indices: Tensor, starts: Tensor, each_weight: Tensor | None, mean: bool) -> Tensor:
     """The gradient of each bag's total for each of its rows."""
     counts = starts[1:] - starts[:-1]
     if mean:
         grad = grad / counts.clamp_min(1).to(grad.dtype).unsqueeze(1)
-    spread: Tensor = grad.index_select(0, repeated_positions.op(counts))
+    bags = starts.new_empty(indices.shape) if starts.is_meta else repeated_positions.op(counts)
+    spread: Tensor = grad.index_select(0, bags)
     return spread if each_weight is None else spread * each_weight.unsqueeze(1)
 
 
 @bag_totals.gradient("weight")
 def _(grad, weight_shape, indices, starts, each_weight, mean, scale_grad_by_freq):
-    spread = spread_over_bags(grad, starts, each_weight, mean)
+    spread = spread_over_bags(grad, indices, starts, each_weight, mean)
     return embedding_gradient.op(spread, indices, weight_shape[0], None, scale_grad_by_freq)
 
 
 @bag_totals.gradient("each_weight")
 def _(grad, weight, indices, starts, mean):
-    return (spread_over_bags(grad, starts, None, mean) * weight.index_select(0, indices)).sum(1)
+    return (spread_over_bags(grad, indices, starts, None, mean) * weight.index_select(0, indices)).sum(1)
 
 
 def check_bag(
@@ -453,6 +465,9 @@ def flattened_bags(
         if not length:
             return input.reshape(-1), input.new_zeros(bags + 1, dtype=weft.int64)
         return input.reshape(-1), weft.arange(0, bags * length + 1, length, device=input.device)
+    if offsets.is_meta:
+        last = int(include_last_offset)
+        return input, offsets.new_empty(offsets.shape[0] + 1 - last, dtype=weft.int64)
     starts = memory_of(offsets)
     if include_last_offset:
         if not starts.size:
@@ -481,6 +496,8 @@ def flattened_bags(
 
 def greatest_by_bag(rows: Tensor, starts: Tensor) -> Tensor:
     """The greatest elements of each bag's rows; the first of equal ones has the gradient."""
+    if starts.is_meta:
+        return bag_totals.op(rows, weft.arange(rows.shape[0], device=rows.device), starts, None, False, False)
     counts = starts.diff().tolist()
     if counts and counts[0] and counts.count(counts[0]) == len(counts):
         return rows.reshape(len(counts), counts[0], -1).max(1)[0]
