@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from weft._dtypes.dtypes import dtype
-from weft._meta.array import NO_DATA, MetaArray
+from weft._meta.array import NO_DATA, MetaArray, like
 from weft._meta.layout import broadcast_shape
 from weft._meta.namespace import asarray, namespace
 from weft._meta.random_stream import MetaStream
@@ -31,6 +31,11 @@ def elementwise(result: Any, *operands: Any) -> MetaArray:
     return new_result(broadcast_shape(*[shape for shape, _ in layouts]), result, layouts)
 
 
+def as_last(result: Any, count: int, *args: Any) -> MetaArray:
+    """The kernel of a formula of so many arrays of one shape: its result lies in memory as the last one."""
+    return like(args[count - 1], "K", result)
+
+
 class MetaBackend(Backend):
     """A device without memory: its arrays have shapes, strides and dtypes."""
 
@@ -44,7 +49,11 @@ class MetaBackend(Backend):
             return generic
         if declaration.meta is not None:
             return partial(declaration.meta, namespace)
-        if declaration.promotes and declaration.vmap == "elementwise" and declaration.result != "any":
+        if declaration.result == "any":
+            return generic
+        if declaration.formula is not None and not declaration.formula.broadcasts:
+            return partial(as_last, result_of(declaration, element), declaration.formula.count)
+        if declaration.promotes and declaration.vmap == "elementwise":
             return partial(elementwise, result_of(declaration, element))
         return generic
 

@@ -22,8 +22,8 @@ from weft._meta.array import (
     shape_of,
 )
 from weft._meta.layout import broadcast_shape, contiguous
+from weft._meta.ufuncs import empty_of, new_result, operand_kind, reduced, written
 from weft._meta.ufuncs import geometry_of as geometry
-from weft._meta.ufuncs import new_result, reduced, written
 
 rules: dict[str, Callable[..., Any]] = {}
 FLOAT64, INT64, BOOL = numpy.dtype("float64"), numpy.dtype("int64"), numpy.dtype("bool")
@@ -439,7 +439,8 @@ def where(condition: Any, *choices: Any) -> Any:
     if not choices:
         no_values("nonzero (the number of elements that are not zero)")
     operands = [geometry(each) for each in (condition, *choices)]
-    return new_result(broadcast_shape(*[each for each, _ in operands]), result_type(*choices), operands)
+    chosen = numpy.where(numpy.empty(0, bool), *[empty_of(operand_kind(each)) for each in choices]).dtype
+    return new_result(broadcast_shape(*[each for each, _ in operands]), chosen, operands)
 
 
 @rule("nonzero", "flatnonzero", "argwhere", "count_positions")
@@ -498,12 +499,11 @@ def tril(value: Any, k: int = 0) -> Any:
 def clip(value: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **options: Any) -> Any:
     """Between bounds."""
     low, high = options.get("min", a_min), options.get("max", a_max)
-    others = {} if out is None else {"out": out}
-    if low is None:
-        return value + 0 if high is None else numpy.minimum(value, high, **others)
-    if high is None:
-        return numpy.maximum(value, low, **others)
-    return numpy.minimum(numpy.maximum(value, low), high, **others)
+    operands = [value, *[each for each in (low, high) if each is not None]]
+    kinds = [empty_of(operand_kind(each)) for each in (value, low, high)]
+    layouts = [geometry(each) for each in operands]
+    made = new_result(broadcast_shape(*[each for each, _ in layouts]), numpy.clip(*kinds).dtype, layouts)
+    return made if out is None else written(numpy.maximum, out, made.shape, made.dtype)
 
 
 @rule("isin")

@@ -70,7 +70,9 @@ def dtypes_of(ufunc: Any, inputs: tuple[Any, ...], dtype: Any = None) -> tuple[A
 
 
 def operand_kind(value: Any) -> Any:
-    """What the dtype of a result may depend on: a dtype, or a Python number."""
+    """What the dtype of a result may depend on: a dtype, or a Python number; None as it is."""
+    if value is None:
+        return None
     if isinstance(value, (bool, float, complex)) and not isinstance(value, numpy.generic):
         return type(value)
     if isinstance(value, int):
@@ -82,7 +84,7 @@ def operand_kind(value: Any) -> Any:
 @lru_cache(4096)
 def found_dtypes(ufunc: Any, kinds: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
     """The dtypes of what a ufunc gives of arrays without elements."""
-    arguments = [each(1) if isinstance(each, type) else empty_of(each) for each in kinds]
+    arguments = [empty_of(each) for each in kinds]
     options = {} if dtype is None else {"dtype": dtype}
     with numpy.errstate(all="ignore"):
         found = ufunc(*arguments, **options)
@@ -91,7 +93,9 @@ def found_dtypes(ufunc: Any, kinds: tuple[Any, ...], dtype: Any) -> tuple[Any, .
 
 def empty_of(kind: Any) -> Any:
     """An array of a dtype without elements; a number as it is."""
-    return numpy.empty(0, kind) if isinstance(kind, numpy.dtype) else kind
+    if isinstance(kind, numpy.dtype):
+        return numpy.empty(0, kind)
+    return kind(1) if isinstance(kind, type) else kind
 
 
 # Generalized ufuncs: matmul, vecdot, matvec, vecmat ------------------------------------------------------------------

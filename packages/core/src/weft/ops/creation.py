@@ -790,6 +790,9 @@ def arange(
     if element.category < 2:  # other integers have as many as the numbers before rounding
         start, step = int(start), int(step)
     elements("arange", (int(count),), element.itemsize)
+    where = resolve_device(device)
+    if where.type == "meta":
+        return finished(empty_on((int(count),), element, where), requires_grad)
     return finished(from_host(steps_from(start, step, int(count), element), device), requires_grad)
 
 
@@ -899,6 +902,13 @@ def from_host(array: Any, device: Any = None) -> Any:
     return make(backend_of(where).from_numpy(array, where.index), key_of(BY_NUMPY[array.dtype], where))
 
 
+def device_beside(device: Any, *bounds: Any) -> device_class:
+    """Where evenly spaced numbers are made: on the meta device, too, if a bound is there and no device is named."""
+    if device is None and any(isinstance(each, Tensor) and each.is_meta for each in bounds):
+        device = "meta"
+    return resolve_device(device)
+
+
 def without_history(bound: Any) -> Any:
     """A bound of evenly spaced numbers, which in PyTorch depend on it without a gradient."""
     return bound.detach() if isinstance(bound, Tensor) else bound
@@ -994,8 +1004,9 @@ def linspace(
         is_strided("linspace", layout)
     start, end = without_history(start), without_history(end)
     element = bounds_dtype("linspace", start, end, dtype)
-    if any(isinstance(each, TensorBase) and each.is_meta for each in (start, end)):  # type: ignore[attr-defined]
-        return empty(steps, dtype=element, device=device or "meta", requires_grad=requires_grad)
+    where = device_beside(device, start, end)
+    if where.type == "meta":
+        return finished(empty_on(as_shape("linspace", (steps,)), element, where), requires_grad)
     values = evenly("linspace", start, end, steps, element)
     if element.category < 2:
         values = numpy.trunc(values)
@@ -1038,8 +1049,9 @@ def logspace(
         is_strided("logspace", layout)
     start, end = without_history(start), without_history(end)
     element = bounds_dtype("logspace", start, end, dtype)
-    if any(isinstance(each, TensorBase) and each.is_meta for each in (start, end)):  # type: ignore[attr-defined]
-        return empty(steps, dtype=element, device=device or "meta", requires_grad=requires_grad)
+    where = device_beside(device, start, end)
+    if where.type == "meta":
+        return finished(empty_on(as_shape("logspace", (steps,)), element, where), requires_grad)
     if element.is_half and steps != 1:
         start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
         start, end = (float(element.numpy.type(fitting("logspace", each, element))) for each in (start, end))

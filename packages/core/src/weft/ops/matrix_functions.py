@@ -12,7 +12,7 @@ from weft._engine.unresolved import values_of
 from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
-from weft.ops._geometry import require_tensors
+from weft.ops._geometry import has_values, require_tensors
 from weft.ops._lapack import check_matrix, check_square, converged, singular_value_decomposition
 from weft.ops.creation import eye, zeros_like
 from weft.ops.decompositions import svd_op
@@ -183,7 +183,7 @@ def tolerances(name: str, A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
             return value
         if value._key.is_complex:
             raise RuntimeError(f"{name}: tolerance tensor of complex type is not supported")
-        return values_of(value._array) if not value.is_meta else 0.0
+        return values_of(value._array) if has_values(value._array) else 0.0
 
     if rtol is None:
         eps = numpy.finfo(A._key.dtype.numpy).eps * max(A.shape[-2:])

@@ -17,6 +17,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft.library.checks import has_values
 from weft.library.declare import op
 from weft.library.state import local
 from weft.nn.functional.activation import relu
@@ -198,8 +199,13 @@ def gru_step(weight_hh: Tensor, bias_hh: Tensor | None) -> Step:
 # the last state, and what its gradient's op takes besides: gates, and the state before each step.
 
 
-def running(sizes: Sequence[int], reverse: bool) -> Iterator[tuple[slice, int]]:
-    """For each step in the order in which they run, its rows, and the number of them."""
+def running(input: Any, sizes: Sequence[int], reverse: bool) -> Iterator[tuple[slice, int]]:
+    """For each step in the order in which they run, its rows, and the number of them.
+
+    Steps write into arrays that are there before: on the meta device, where nothing is written, there is none.
+    """
+    if not has_values(input):
+        return
     stop = sum(sizes) if reverse else 0
     for count in reversed(sizes) if reverse else sizes:
         start, stop = (stop - count, stop - count) if reverse else (stop, stop + count)
@@ -332,7 +338,7 @@ def _(xp, input, h, c, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, sizes,
     h, c = xp.array(h), xp.array(c)
     output, before = xp.empty((rows, h.shape[1]), h.dtype), xp.empty((rows, h.shape[1]), h.dtype)
     cells = xp.empty((rows, size), c.dtype)
-    for place, count in running(sizes, reverse):
+    for place, count in running(input, sizes, reverse):
         before[place], cells[place] = h[:count], c[:count]
         gate, cell = gates[place], c[:count]
         gate += xp.matmul(h[:count], weight_hh.T)
@@ -426,7 +432,7 @@ def _(
     by_c = state_gradient(xp, c_grad, (sizes[0], size), gates.dtype)
     by_gates = xp.empty_like(gates)
     by_projection, hidden = xp.empty_like(before), xp.empty_like(cells)  # with weight_hr alone
-    for place, count in running(sizes, not reverse):
+    for place, count in running(input, sizes, not reverse):
         i, f, g, o = (gates[place, size * k : size * (k + 1)] for k in range(4))
         by_i, by_f, by_g, by_o = (by_gates[place, size * k : size * (k + 1)] for k in range(4))
         by_hidden = by_h[:count]
@@ -484,7 +490,7 @@ def _(xp, input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse):
     gates = projected(xp, input, weight_ih, bias_ih)
     h = xp.array(h)
     output, before, news = (xp.empty((rows, size), h.dtype) for _ in range(3))
-    for place, count in running(sizes, reverse):
+    for place, count in running(input, sizes, reverse):
         state, gate = h[:count], gates[place]
         before[place] = state
         product = projected(xp, state, weight_hh, bias_hh)
@@ -546,7 +552,7 @@ def _(xp, input, weight_ih, weight_hh, gates, before, news, output_grad, h_grad,
     size = before.shape[1]
     by_h = state_gradient(xp, h_grad, (sizes[0], size), gates.dtype)
     by_input, by_hidden = xp.empty_like(gates), xp.empty_like(gates)
-    for place, count in running(sizes, not reverse):
+    for place, count in running(input, sizes, not reverse):
         r, z, n = (gates[place, size * k : size * (k + 1)] for k in range(3))
         by_r, by_z, by_n = (by_input[place, size * k : size * (k + 1)] for k in range(3))
         by_state = by_h[:count]
@@ -590,7 +596,7 @@ def rnn_layer(
 def _(xp, input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse, rectified):
     states = projected(xp, input, weight_ih, bias_ih, bias_hh)
     h, before = xp.array(h), xp.empty_like(states)
-    for place, count in running(sizes, reverse):
+    for place, count in running(input, sizes, reverse):
         before[place] = h[:count]
         state = states[place]
         state += xp.matmul(h[:count], weight_hh.T)
@@ -645,7 +651,7 @@ def rnn_layer_gradient(
 def _(xp, input, weight_ih, weight_hh, states, before, output_grad, h_grad, sizes, reverse, rectified, needs):
     by_h = state_gradient(xp, h_grad, (sizes[0], before.shape[1]), states.dtype)
     by_sum = xp.empty_like(states)
-    for place, count in running(sizes, not reverse):
+    for place, count in running(input, sizes, not reverse):
         state = states[place]
         by_state = by_h[:count]
         if output_grad is not None:

@@ -195,7 +195,7 @@ def looked_up(
 def shrink_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale the rows that are looked up down to a norm, in place."""
     with weft.no_grad():
-        chosen = indices.reshape(-1).unique()
+        chosen = indices.reshape(-1) if indices.is_meta else indices.reshape(-1).unique()
         if chosen.numel():
             rows = weight.detach()  # no other tensor has tangents of forward mode to lose
             rows.index_copy_(0, chosen, rows[chosen].renorm(norm_type, 0, max_norm))
