@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 
 from weft._dtypes.dtypes import dtype
-from weft._meta.array import NO_DATA, MetaArray, like
-from weft._meta.layout import broadcast_shape
+from weft._meta.array import NO_DATA, MetaArray, laid_out, like
+from weft._meta.layout import broadcast_shape, order_of_copy
 from weft._meta.namespace import asarray, namespace
 from weft._meta.random_stream import MetaStream
 from weft._meta.ufuncs import geometry_of, new_result
@@ -64,10 +64,9 @@ class MetaBackend(Backend):
         return MetaArray(tuple(shape), element.numpy)
 
     def from_numpy(self, array: Any, index: int | None) -> Any:
-        """The geometry of an array."""
-        if isinstance(array, MetaArray):
-            return array
-        return asarray(array).copy("K")
+        """An array of the shape and dtype of another, dense in the order in memory that it has."""
+        order = order_of_copy(array.shape, array.strides, array.itemsize)
+        return array if isinstance(array, MetaArray) else laid_out(array.shape, array.dtype, order)
 
     def to_numpy(self, array: Any) -> numpy.ndarray:
         """Refuse.

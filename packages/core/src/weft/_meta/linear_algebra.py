@@ -179,7 +179,7 @@ def transform(real_input: bool, real_output: bool) -> Callable[..., Any]:
             shape[dim] = array.shape[dim] if size is None or size == -1 else size
         if real_input and dims:
             shape[dims[-1]] = shape[dims[-1]] // 2 + 1
-        dtype = complex_of(array.dtype)
+        dtype = complex_of(array.dtype if array.dtype.kind in "fc" else numpy.float64)
         order = order_of_copy(array.shape, array.strides, array.itemsize)
         return laid_out(tuple(shape), real_of(dtype) if real_output else dtype, order)
 

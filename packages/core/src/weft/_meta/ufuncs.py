@@ -147,7 +147,9 @@ def reduce(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     array, *rest = inputs
     given = dict(zip(("axis", "dtype", "out", "keepdims", "initial", "where"), rest)) | kwargs
     axis = given.get("axis", 0)
-    dims = normal_axes(tuple(range(array.ndim)) if axis is None else axis, array.ndim) if array.ndim else ()
+    if not array.ndim and axis in (0, -1):
+        axis = None
+    dims = normal_axes(tuple(range(array.ndim)) if axis is None else axis, array.ndim)
     if ufunc.identity is None and "initial" not in given and 0 in [array.shape[dim] for dim in dims]:
         if all(size for dim, size in enumerate(array.shape) if dim not in dims):
             raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
