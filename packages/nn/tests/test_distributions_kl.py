@@ -223,11 +223,24 @@ def test_a_tie_is_warned_about(registry):
         assert D.kl_divergence(Mine(0.0, 1.0), Mine(0.0, 1.0)) == "left"
 
 
-def test_only_distributions_are_registered():
+def test_only_classes_are_registered():
     with pytest.raises(TypeError, match="type_p"):
-        D.register_kl(int, D.Normal)
+        D.register_kl(1.0, D.Normal)
     with pytest.raises(TypeError, match="type_q"):
         D.register_kl(D.Normal, 3)
+
+
+def test_a_class_beside_a_distribution_is_registered():
+    """Pyro registers its own base class, of which its distributions are beside one of ours."""
+
+    class Beside:
+        pass
+
+    class Both(D.Distribution, Beside):
+        pass
+
+    D.register_kl(D.Normal, Beside)(lambda p, q: "beside")
+    assert D.kl_divergence(D.Normal(0.0, 1.0), Both(validate_args=False)) == "beside"
 
 
 def test_a_divergence_has_gradients():

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import torch
 from captum.attr import (
     LRP,
@@ -82,6 +83,7 @@ show("ablation", FeatureAblation(net).attribute(x, target=1))
 show("occlusion", Occlusion(net).attribute(x, sliding_window_shapes=(1, 3, 3), strides=(1, 2, 2), target=1))
 show("lrp", LRP(net).attribute(x, target=1))
 torch.manual_seed(1)
+np.random.seed(1)
 show("gradient_shap", GradientShap(net).attribute(x, torch.rand(4, 1, 8, 8), n_samples=3, target=1))
 torch.manual_seed(1)
 show("noise_tunnel", NoiseTunnel(Saliency(net)).attribute(x, nt_samples=3, stdevs=0.1, target=1))

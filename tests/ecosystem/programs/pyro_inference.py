@@ -109,10 +109,10 @@ trace = pyro.poutine.trace(pyro.poutine.condition(model, {"slope": torch.tensor(
 print("trace", sorted(trace.nodes), round(trace.nodes["slope"]["fn"].log_prob(torch.tensor(1.0)).item(), 4))
 for each in (
     dist.Stable(1.5, 0.1),
-    dist.VonMises3D(torch.tensor([0.0, 0.0, 2.0])),
+    dist.VonMises(0.0, 2.0),
     dist.BetaBinomial(2.0, 3.0, 5),
-    dist.ZeroInflatedPoisson(0.2, rate=torch.tensor(3.0)),
-    dist.LKJ(3, 1.0),
+    dist.ZeroInflatedPoisson(torch.tensor(3.0), gate=torch.tensor(0.2)),
+    dist.LKJCholesky(3, 1.0),
     dist.InverseGamma(2.0, 3.0),
 ):
     pyro.set_rng_seed(7)

@@ -4,6 +4,7 @@ import warnings
 
 import torch
 import torchmetrics as tm
+import torchmetrics.clustering
 from torchmetrics import functional as F
 
 warnings.filterwarnings("ignore")

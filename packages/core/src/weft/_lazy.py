@@ -75,6 +75,8 @@ _foreach_zero_
     "weft._tensor.mapped_files": "from_file",
     "weft.cuda.streams": "Event Stream",
     "weft.func": "vmap",
+    "weft.futures": "Future",
+    "weft.serialization._file_reader": "PyTorchFileReader",
     "weft.serialization": "load save",
     "weft.amp": "GradScaler autocast",
     "weft.amp._autocast": """

@@ -275,6 +275,10 @@ class ArchiveReader:
     def __contains__(self, record: str) -> bool:
         return record in self._entries
 
+    def records(self) -> list[str]:
+        """The names of all records."""
+        return list(self._entries)
+
     def size(self, record: str) -> int:
         """Bytes of a record when unpacked."""
         return self._entries[record].file_size
