@@ -1,7 +1,8 @@
 """Show what this installation of weft consists of, and what is missing.
 
 Versions, the backends and their state, the BLAS library, threads, whether the engine is compiled, and optional parts
-with the command that brings each. The exit status is 1 if no backend works.
+with the command that brings each. The exit status is 1 if no backend works. With ``--for LIBRARY`` it shows which of
+PyTorch's names the source of that library uses and weft has not.
 """
 
 import argparse
@@ -15,6 +16,8 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy
 
 import weft
+from weft._as_torch.switch import as_torch
+from weft._command import torch_uses
 from weft._engine import dispatch
 from weft.plugins import backend, status
 
@@ -33,11 +36,15 @@ OPTIONAL = (  # module, what it is for, what installs it
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """``weft doctor`` has no options."""
+    """Declare the options of ``weft doctor``."""
+    parser.add_argument("--for", dest="library", help="an installed library of PyTorch's: what of its names is missing")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the report; 1 if there is no backend to compute with."""
+    if args.library:
+        as_torch()
+        return torch_uses.main(args.library)
     for title, section in SECTIONS.items():
         print(title)
         for name, text in guarded(section):

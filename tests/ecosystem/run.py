@@ -1,0 +1,188 @@
+"""Run small programs of PyTorch's libraries on PyTorch and on weft, and compare what they print.
+
+Each file in ``programs/`` is one program, usually a library's quickstart, that says which libraries it needs (inline
+script metadata, PEP 723). It prints labelled numbers. A program agrees if both runs print the same lines, with every
+number within 1e-3 (absolute, or relative for larger ones). ``known.toml`` lists those that do not, with reasons.
+
+    python tests/ecosystem/run.py [NAME ...]    by default all; a NAME is a part of a program's
+        --share N        a tenth of them, the N-th; "changed": the one that the sources of packages/ choose
+        --table FILE     write what was seen as a table in Markdown
+        --requirements   print what the programs need, and run nothing (--newest: without versions)
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PROGRAMS = HERE / "programs"
+NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)(?![\w.]*\w)", re.IGNORECASE)
+METADATA = re.compile(r"^# /// script\n((?:#.*\n)+?)# ///$", re.MULTILINE)
+TOLERANCE = 1e-3
+LIMIT = 900  # seconds for one run, on two cores
+SHARES = 10
+
+
+@dataclass
+class Program:
+    """A program, and what running it showed."""
+
+    path: Path
+    state: str = ""  # agrees, differs, fails, or "no oracle": PyTorch's own run failed
+    detail: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What it is called in the table."""
+        return self.path.stem
+
+    @property
+    def requirements(self) -> list[str]:
+        """Its dependencies, with versions."""
+        found = METADATA.search(self.path.read_text(encoding="utf-8"))
+        if found is None:
+            raise ValueError(f"{self.path.name} does not say what it needs: add '# /// script' metadata (PEP 723)")
+        text = "\n".join(line.removeprefix("#").strip() for line in found[1].splitlines())
+        return list(tomllib.loads(text)["dependencies"])
+
+    def run(self) -> None:
+        """Run it on both, and compare."""
+        for requirement in self.requirements:
+            name = re.split(r"[=<>~\[; ]", requirement)[0]
+            self.versions[name] = importlib.metadata.version(name)
+        theirs = start(self.path, weft=False)
+        if theirs.returncode:
+            self.state, self.detail = "no oracle", last_line(theirs.stderr)
+            return
+        ours = start(self.path, weft=True)
+        if ours.returncode:
+            self.state, self.detail = "fails", last_line(ours.stderr)
+            return
+        self.detail = difference(ours.stdout, theirs.stdout)
+        self.state = "differs" if self.detail else "agrees"
+
+
+def start(path: Path, weft: bool) -> subprocess.CompletedProcess[str]:
+    """Run a program in a fresh process."""
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore", "PYTHONHASHSEED": "0"}
+    environment.pop("WEFT_AS_TORCH", None)
+    if weft:
+        environment["WEFT_AS_TORCH"] = "1"
+    else:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE / "oracle"), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, str(path)]
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=LIMIT, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", f"took more than {LIMIT} s")
+
+
+def last_line(text: str) -> str:
+    """What a traceback ends with."""
+    lines = [line for line in text.splitlines() if line and not line[0].isspace()]
+    return lines[-1][:200] if lines else "no message"
+
+
+def difference(ours: str, theirs: str) -> str:
+    """The first line that is not the same in both texts; empty if there is none."""
+    for number, (mine, yours) in enumerate(zip_longest(ours.splitlines(), theirs.splitlines()), start=1):
+        if mine is None or yours is None:
+            return f"line {number}: {'missing' if mine is None else 'too many'}: {(mine or yours)[:120]}"
+        same_text = NUMBER.sub("#", mine).split() == NUMBER.sub("#", yours).split()
+        if not same_text or not all(map(close, NUMBER.findall(mine), NUMBER.findall(yours))):
+            return f"line {number}: {mine[:90]!r}, PyTorch {yours[:90]!r}"
+    return ""
+
+
+def close(mine: str, yours: str) -> bool:
+    """Whether two printed numbers agree."""
+    first, second = float(mine), float(yours)
+    return first == second or first != first and second != second or abs(first - second) <= TOLERANCE * max(
+        1.0, abs(second)
+    )
+
+
+def chosen(programs: list[Program], share: str) -> list[Program]:
+    """A tenth of the programs. The one that "changed" means follows from the sources, so one commit has one verdict."""
+    turn = turn_of_sources() if share == "changed" else int(share)
+    return programs[turn % SHARES :: SHARES]
+
+
+def turn_of_sources() -> int:
+    """A number that another change to the packages makes another one."""
+    digest = hashlib.sha256()
+    for file in sorted((ROOT / "packages").glob("*/src/**/*.py")):
+        digest.update(file.read_bytes())
+    return digest.digest()[0]
+
+
+def known() -> dict[str, dict[str, str]]:
+    """The programs that do not agree, with reasons."""
+    return tomllib.loads((HERE / "known.toml").read_text(encoding="utf-8"))
+
+
+def table(programs: list[Program]) -> str:
+    """What was seen, in Markdown."""
+    reasons = known()
+    lines = ["| program | libraries | state | what differs |", "|---|---|---|---|"]
+    for each in programs:
+        versions = ", ".join(f"{name} {version}" for name, version in each.versions.items())
+        reason = reasons.get(each.name, {}).get("reason", each.detail)
+        lines.append(f"| {each.name} | {versions} | {each.state} | {reason.replace('|', '/')} |")
+    return "\n".join(lines) + "\n"
+
+
+def requirements(programs: list[Program], newest: bool) -> list[str]:
+    """What the programs need."""
+    every = sorted({requirement for each in programs for requirement in each.requirements})
+    return sorted({requirement.partition("==")[0] for requirement in every}) if newest else every
+
+
+def main() -> int:
+    """Run the programs that were asked for; 1 if one is not in the state that is known."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--share")
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--requirements", action="store_true")
+    parser.add_argument("--newest", action="store_true")
+    args = parser.parse_args()
+    programs = [Program(path) for path in sorted(PROGRAMS.glob("*.py"))]
+    if args.share is not None:
+        programs = chosen(programs, args.share)
+    if args.names:
+        programs = [each for each in programs if any(name in each.name for name in args.names)]
+    if args.requirements:
+        print("\n".join(requirements(programs, args.newest)))
+        return 0
+    expected = known()
+    wrong = 0
+    for each in programs:
+        each.run()
+        state = expected.get(each.name, {}).get("state", "agrees")
+        surprising = each.state != state
+        wrong += surprising
+        print(f"{'!' if surprising else ' '} {each.name:<36} {each.state:<10} {each.detail}", flush=True)
+    agreeing = sum(each.state == "agrees" for each in programs)
+    print(f"{agreeing} of {len(programs)} agree with PyTorch; {wrong} are not as known.toml has them")
+    if args.table is not None:
+        args.table.write_text(table(programs), encoding="utf-8")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
