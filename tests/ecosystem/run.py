@@ -111,8 +111,10 @@ def difference(ours: str, theirs: str) -> str:
 def close(mine: str, yours: str) -> bool:
     """Whether two printed numbers agree."""
     first, second = float(mine), float(yours)
-    return first == second or first != first and second != second or abs(first - second) <= TOLERANCE * max(
-        1.0, abs(second)
+    return (
+        first == second
+        or (first != first and second != second)
+        or abs(first - second) <= TOLERANCE * max(1.0, abs(second))
     )
 
 

@@ -1,7 +1,8 @@
 """Lets torchvision be imported where its compiled operators do not load, for programs that need none of them.
 
-The wheel of the package index is built for PyTorch with CUDA; beside PyTorch for the CPU its extension does not load, and
-it then fails to describe operators that nobody has defined. This folder is on the path of PyTorch's side of a comparison.
+The wheel of the package index is built for PyTorch with CUDA. Beside PyTorch for the CPU its extension does not load,
+and it then fails to describe operators that nobody has defined. This folder is on the path of PyTorch's side of a
+comparison.
 """
 
 import sys

@@ -22,6 +22,7 @@ import weft
 from _weft_as_torch import ROOTS, VERSIONS, TorchNames
 from weft import _display_name
 from weft._as_torch import paths
+from weft._as_torch.unloaded import content, is_loaded, unloaded
 from weft._lazy import FIRST_PARTY, home_of
 from weft.torch_version import TorchVersion
 
@@ -137,42 +138,31 @@ def explain(fullname: str) -> str:
 def bring_along() -> None:
     """Put what PyTorch imports with itself into ``sys.modules``; it is loaded when somebody looks into it."""
     for name in paths.BROUGHT_ALONG:
-        alias, own = f"torch.{name}", f"weft.{name}"
+        alias = f"torch.{name}"
         if alias in sys.modules:
             continue
         package, _, child = name.rpartition(".")
         parent = sys.modules.get(f"torch.{package}" if package else "torch")
-        module = own_unloaded(own) if alias not in paths.JOINED else unloaded(find(alias))
-        if module is not None and parent is not None:
+        if parent is None:
+            continue
+        spec = find(alias) if alias in paths.JOINED else None
+        module = own_unloaded(f"weft.{name}", parent) if spec is None else unloaded(spec)
+        if module is not None:
             sys.modules[alias] = module
             if name not in paths.FUNCTIONS:
-                object.__getattribute__(parent, "__dict__").setdefault(child, module)  # it may not be loaded itself
+                content(parent).setdefault(child, module)
 
 
-def own_unloaded(name: str) -> ModuleType | None:
+def own_unloaded(name: str, parent: ModuleType) -> ModuleType | None:
     """A module of weft's that is loaded when somebody looks into it; None if it is not installed."""
     if name not in sys.modules:
-        parent = sys.modules.get(name.rpartition(".")[0])
-        if parent is None:
-            return None
-        spec = find_own(name, object.__getattribute__(parent, "__dict__")["__path__"])  # not loading it
+        spec = find_own(name, content(parent)["__path__"])
         if spec is None and name.rpartition(".")[0] in paths.WITHOUT_FILES:
             spec = ModuleSpec(name, Renaming(MadeByPackage()))
-        made = unloaded(spec)
-        if made is None:
+        if spec is None:
             return None
-        sys.modules[name] = made
+        sys.modules[name] = unloaded(spec)
     return sys.modules[name]
-
-
-def unloaded(spec: ModuleSpec | None) -> ModuleType | None:
-    """A module that is loaded when somebody looks into it."""
-    if spec is None or spec.loader is None:
-        return None
-    spec.loader = importlib.util.LazyLoader(spec.loader)
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
 
 
 # From weft's modules to PyTorch's names
@@ -183,6 +173,7 @@ def begin() -> None:
     if _display_name.name == "torch":
         return
     _display_name.name = "torch"
+    importlib.import_module("weft._plugins.registry")  # which compares plugins with weft's own version
     weft.__version__ = TorchVersion(VERSIONS["torch"])
     explain_missing_modules()
     for name, module in list(sys.modules.items()):
@@ -246,13 +237,14 @@ class Renaming(Loader):
         try:
             self.loader.exec_module(module)
         except BaseException:
+            spec.loader = self  # for another attempt
             if alias is not None:
                 sys.modules.pop(alias, None)
             raise
         rename(spec.name, sys.modules.get(spec.name, module))
         if spec.submodule_search_locations is not None:  # a package may have made modules without a file
             for name, made in list(sys.modules.items()):
-                if name.startswith(f"{spec.name}.") and torch_name(name) not in sys.modules:
+                if name.startswith(f"{spec.name}.") and torch_name(name) not in sys.modules and is_loaded(made):
                     rename(name, made)
 
 
