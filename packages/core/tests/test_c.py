@@ -93,3 +93,10 @@ def test_dtypes_that_no_tensor_has_are_named():
         weft.zeros(2, dtype=weft.complex32)
     with pytest.raises(NotImplementedError, match=r"weft has no tensors of this dtype; use weft\.complex64"):
         weft.tensor([1.0], dtype=weft.complex32)
+
+
+def test_graphs_of_torchscript_are_names_alone():
+    """Transformers' SEW-D has them in annotations."""
+    for kind in (_C.Graph, _C.Value):
+        with pytest.raises(NotImplementedError, match="graphs of TorchScript"):
+            kind()

@@ -163,3 +163,17 @@ def test_what_was_saved_beyond_the_first_time_is_told_and_debug_says_why_it_spea
         out = checkpoint(longer, x, use_reentrant=False, debug=True)
         with pytest.raises(RuntimeError, match=r"(?s)trying to save more tensors.*you passed `debug=True`"):
             out.sum().backward()
+
+
+def test_a_choice_of_ops_to_keep_changes_no_number():
+    """Trl chooses attention's output; everything is computed again."""
+    kept = checkpoints.create_selective_checkpoint_contexts
+    policy = checkpoints.CheckpointPolicy.MUST_SAVE
+    x = weft.rand(3, requires_grad=True)
+    y = checkpoint(
+        lambda x: x.exp().sin(), x, use_reentrant=False, context_fn=lambda: kept(lambda context, op, *args: policy)
+    )
+    y.sum().backward()
+    assert weft.allclose(x.grad, x.exp().cos() * x.exp())
+    with pytest.raises(TypeError, match="policy function or a list of ops"):
+        kept(3)

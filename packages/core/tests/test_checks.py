@@ -42,3 +42,12 @@ def test_the_older_names_of_autocast_speak_of_one_type_of_device():
         assert weft.is_autocast_cpu_enabled()
         assert weft.get_autocast_cpu_dtype() is weft.float16
     assert weft.get_autocast_gpu_dtype() is weft.float16
+
+
+def test_a_check_of_all_elements_raises_the_exception_that_it_is_given():
+    """Transformers checks placeholders of images so (LLaVA)."""
+    weft._check_tensor_all_with(ValueError, weft.tensor([True, True]))
+    with pytest.raises(ValueError, match="one is off"):
+        weft._check_tensor_all_with(ValueError, weft.tensor([True, False]), lambda: "one is off")
+    with pytest.raises(TypeError, match="must have dtype"):
+        weft._check_tensor_all_with(ValueError, weft.tensor([1]))

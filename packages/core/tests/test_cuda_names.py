@@ -43,3 +43,14 @@ def test_work_on_the_cpu_is_done_at_once():
     event.record()
     event.synchronize()
     assert event.query()
+
+
+def test_streams_are_names_alone():
+    """Diffusers and transformers have them in annotations; a block in no stream is a plain one."""
+    for kind in (weft.cuda.Stream, weft.cuda.Event, weft.cuda.CUDAGraph, weft.cuda.graph, weft.Stream):
+        with pytest.raises(NotImplementedError, match="in one stream"):
+            kind()
+    with weft.cuda.stream(None) as entered:
+        assert entered is None
+    with pytest.raises(NotImplementedError):
+        weft.cuda.current_stream()

@@ -133,3 +133,29 @@ def test_policies_of_wrapping_are_functions_of_modules():
     assert wrap.size_based_auto_wrap_policy(linear, False, 6, min_num_params=6)
     assert not wrap.size_based_auto_wrap_policy(weft.nn.ModuleList(), False, 6, min_num_params=6)
     assert wrap.wrap(linear) is linear
+
+
+def test_what_divides_work_is_named_and_refused():
+    """Transformers and accelerate ask with isinstance whether a tensor or a module is divided."""
+    from weft.distributed import fsdp, tensor
+    from weft.distributed._functional_collectives import wait_tensor
+    from weft.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
+    from weft.distributed.tensor.parallel import ColwiseParallel, parallelize_module
+
+    assert not isinstance(weft.ones(2), tensor.DTensor)
+    for make in (tensor.distribute_tensor, HuggingFaceStorageReader, ColwiseParallel, parallelize_module, wait_tensor):
+        with pytest.raises(NotImplementedError, match="one process"):
+            make(weft.ones(2))
+    assert fsdp.MixedPrecisionPolicy(param_dtype=weft.bfloat16).param_dtype is weft.bfloat16
+    assert tensor.Shard(1) == tensor.Shard(1) != tensor.Replicate()
+    assert tensor.Shard(1).is_shard(1) and not tensor.Shard(1).is_shard(0) and tensor.Partial().is_partial("sum")
+
+
+def test_joining_waits_for_nobody():
+    """Accelerate imports it with its Accelerator."""
+    from weft.distributed.algorithms.join import Join
+
+    with Join([object()]):
+        pass
+    with pytest.raises(ValueError, match="at least one joinable"):
+        Join([])

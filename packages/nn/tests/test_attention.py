@@ -4,7 +4,14 @@ import pytest
 
 import weft
 from weft.nn.attention.bias import CausalVariant, causal_lower_right, causal_upper_left
-from weft.nn.attention.flex_attention import and_masks, create_block_mask, create_mask, flex_attention, or_masks
+from weft.nn.attention.flex_attention import (
+    AuxRequest,
+    and_masks,
+    create_block_mask,
+    create_mask,
+    flex_attention,
+    or_masks,
+)
 from weft.nn.functional import scaled_dot_product_attention
 
 
@@ -80,3 +87,13 @@ def test_queries_may_have_more_heads(heads):
     )
     with pytest.raises(ValueError, match="enable_gqa"):
         flex_attention(query, key[:, :1], value[:, :1])
+
+
+def test_flex_attention_returns_what_a_request_names():
+    """Transformers asks with AuxRequest, not with return_lse."""
+    query, key, value = weft.randn(3, 1, 2, 4, 8)
+    expected, lse = flex_attention(query, key, value, return_lse=True)
+    output, found = flex_attention(query, key, value, return_aux=AuxRequest(lse=True))
+    assert weft.equal(output, expected) and weft.equal(found.lse, lse) and found.max_scores is None
+    _, found = flex_attention(query, key, value, return_aux=AuxRequest(max_scores=True))
+    weft.testing.assert_close(found.max_scores, (query @ key.mT / 8**0.5).amax(-1))

@@ -38,3 +38,18 @@ def test_grey_pictures_get_three_channels():
     assert v2.RGB()(weft.ones(1, 2, 2)).shape == (3, 2, 2)
     assert v2.RGB()(Image.new("L", (2, 2))).mode == "RGB"
     assert v2.Compose([v2.Identity(), v2.ToPureTensor()])(3) == 3
+
+
+def test_functions_have_the_defaults_of_the_second_version():
+    """Image processors of transformers import them as tvF."""
+    from weft.vision.transforms.v2 import functional as tvF
+
+    image = tvF.to_image(picture())
+    small = tvF.resize(image, (2, 3), interpolation=tvF.InterpolationMode.BICUBIC, antialias=True)
+    assert small.shape == (3, 2, 3) and small.dtype is weft.uint8
+    assert weft.equal(tvF.resize(image, (2, 3), "bilinear"), v2.Resize((2, 3))(image))
+    assert tvF.pad(image, [1, 2]).shape[-2:] == (image.shape[-2] + 4, image.shape[-1] + 2)
+    assert weft.equal(tvF.to_dtype(image, weft.float32, scale=True), transforms.ToTensor()(picture()))
+    assert tvF.grayscale_to_rgb(image[:1]).shape == image.shape
+    assert tvF.get_size(image) == list(image.shape[-2:])
+    assert weft.equal(tvF.horizontal_flip(tvF.horizontal_flip(image)), image)

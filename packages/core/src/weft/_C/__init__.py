@@ -66,3 +66,16 @@ def _get_default_device() -> str:
 def _cuda_isInBadFork() -> bool:
     """Whether CUDA was used before this process was forked; accelerate asks before it starts others."""
     return False
+
+
+class Graph:
+    """A graph of TorchScript, by name: weft makes none. Transformers' SEW-D has it in annotations."""
+
+    def __init__(self) -> None:
+        raise NotImplementedError(
+            f"{type(self).__name__}: weft makes no graphs of TorchScript; see weft.fx for its own"
+        )
+
+
+class Value(Graph):
+    """A value in such a graph."""
