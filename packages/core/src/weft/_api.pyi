@@ -46,6 +46,7 @@ import weft.optim as optim
 import weft.overrides as overrides
 import weft.plugins as plugins
 import weft.profiler as profiler
+import weft.quasirandom as quasirandom
 import weft.random as random
 import weft.return_types as return_types
 import weft.serialization as serialization
@@ -107,6 +108,7 @@ from weft._devices.cpu_threads import set_num_threads as set_num_threads
 from weft._tensor.printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
 from weft._tensor.interop import tensor as tensor
+from weft.nn.compiled import ScriptModule as ScriptModule
 from weft.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
 from weft.nn.functional import avg_pool1d as avg_pool1d
 from weft.nn.functional import bilinear as bilinear
@@ -185,6 +187,12 @@ from weft.nn.functional.quantized import _int_conv3d as _int_conv3d
 from weft._tensor.legacy_types import Storage as Storage
 from weft._tensor.legacy_types import set_default_tensor_type as set_default_tensor_type
 from weft._tensor.legacy_types import typename as typename
+from weft._dtypes.named import complex32 as complex32
+from weft._dtypes.named import qint32 as qint32
+from weft._dtypes.named import qint8 as qint8
+from weft._dtypes.named import quint2x4 as quint2x4
+from weft._dtypes.named import quint4x2 as quint4x2
+from weft._dtypes.named import quint8 as quint8
 from weft._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from weft._settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from weft._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
@@ -216,6 +224,7 @@ from weft._checks import _check_index as _check_index
 from weft._checks import _check_is_size as _check_is_size
 from weft._checks import _check_not_implemented as _check_not_implemented
 from weft._checks import _check_tensor_all as _check_tensor_all
+from weft._checks import _check_tensor_all_with as _check_tensor_all_with
 from weft._checks import _check_type as _check_type
 from weft._checks import _check_value as _check_value
 from weft._checks import _check_with as _check_with
@@ -237,7 +246,11 @@ from weft.ops.views import _neg_view as _neg_view
 from weft._errors import AcceleratorError as AcceleratorError
 from weft._errors import OutOfMemoryError as OutOfMemoryError
 from weft._tensor.mapped_files import from_file as from_file
+from weft.cuda.streams import Event as Event
+from weft.cuda.streams import Stream as Stream
 from weft.func import vmap as vmap
+from weft.futures import Future as Future
+from weft.serialization._file_reader import PyTorchFileReader as PyTorchFileReader
 from weft.serialization import load as load
 from weft.serialization import save as save
 from weft.amp import GradScaler as GradScaler

@@ -1030,9 +1030,6 @@ class Methods(TensorBase):
     def is_maia(self) -> _bool: ...
 
     @property
-    def is_meta(self) -> _bool: ...
-
-    @property
     def is_mkldnn(self) -> _bool: ...
 
     @property
