@@ -181,6 +181,16 @@ def test_functions_of_sparse_tensors_agree_with_those_of_dense_ones(function):
     both(function)
 
 
+def test_operators_in_place_write_to_a_sparse_tensor():
+    for make in ("to_sparse", "to_sparse_csr"):
+        sparse = same = getattr(weft.eye(2), make)()
+        sparse += sparse.clone()
+        sparse *= 3
+        sparse /= 2
+        sparse -= sparse.clone() * 2
+        assert sparse is same and sparse.to_dense().equal(weft.eye(2) * -3)
+
+
 def test_dividing_keeps_the_rounding_mode():
     sparse = weft.sparse_coo_tensor([[0, 0, 1]], [1.0, 2.0, -7.0], (3,))
     assert sparse.div(2, rounding_mode="trunc").to_dense().tolist() == [1.0, -3.0, 0.0]

@@ -3,9 +3,9 @@
 from math import e, inf, nan, pi
 
 import weft._tensor.elementwise
+import weft._tensor.layout_methods
 import weft._tensor.legacy
 import weft._tensor.memory  # puts methods on Tensor, as the ops do
-import weft._tensor.sparse_methods
 import weft.autograd as autograd
 from weft._devices.cpu_threads import get_num_interop_threads, get_num_threads, set_num_interop_threads, set_num_threads
 from weft._devices.devices import device, get_default_device, set_default_device
@@ -47,6 +47,7 @@ from weft._tensor.layout import (
     channels_last,
     channels_last_3d,
     contiguous_format,
+    jagged,
     layout,
     legacy_contiguous_format,
     memory_format,

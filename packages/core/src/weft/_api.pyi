@@ -39,6 +39,7 @@ import weft.linalg as linalg
 import weft.masked as masked
 import weft.mps as mps
 import weft.multiprocessing as multiprocessing
+import weft.nested as nested
 import weft.nn as nn
 import weft.onnx as onnx
 import weft.ops as ops
@@ -324,6 +325,7 @@ int16: _dtype
 int32: _dtype
 int64: _dtype
 int8: _dtype
+jagged: layout
 legacy_contiguous_format: memory_format
 long: _dtype
 nan: Any

@@ -1856,6 +1856,9 @@ class Methods(TensorBase):
     def to_device(self, device: Device, /, *, stream: Any = None) -> Tensor:
         """The tensor on a device, as the array API spells ``to``."""
 
+    def to_padded_tensor(self, padding: _float, output_size: Sequence[_int] | None = None) -> Tensor:
+        """The components of a nested tensor in a dense one, with padding behind shorter ones."""
+
     def to_sparse(self, sparse_dim: _int | None = None, *, layout: Layout | None = None, blocksize: _int | Sequence[_int] | None = None, dense_dim: _int | None = None) -> Tensor:
         """A sparse tensor of the elements that are not zero."""
 

@@ -99,6 +99,8 @@ PARAMETER = TorchName("torch.nn.parameter", "Parameter")
 def reduce(value: Any) -> Any:
     """What pickle writes of a tensor, a size, a device or a layout."""
     if isinstance(value, Tensor):
+        if value.is_nested:
+            raise TypeError("save: nested tensors have no form in the file; save values() and offsets(), or unbind()")
         return _reduce_sparse(value) if value.layout is not layout.strided else _reduce_tensor(value)
     if isinstance(value, layout.layout):
         return LAYOUT, (f"torch.{value.name}",)

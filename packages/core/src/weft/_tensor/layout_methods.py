@@ -1,4 +1,4 @@
-"""The methods by which dense tensors become sparse ones, and those that only sparse tensors have."""
+"""The methods by which dense tensors become sparse ones, and those that only sparse or nested tensors have."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def dense_dim(self: Any) -> int:
     return int(self._array.ndim)
 
 
-# Of sparse tensors alone ---------------------------------------------------------------------------------
+# Of other layouts alone ---------------------------------------------------------------------------------
 
 ROWS, COLUMNS, COORDINATES = "sparse row compressed", "sparse column compressed", "sparse coordinate"
 
@@ -269,3 +269,27 @@ def sparse_resize_and_clear_(self: Any, size: Sequence[int], sparse_dim: int, de
 def resize_as_sparse_(self: Any, the_template: Tensor) -> Tensor:
     """Give a sparse tensor, in place, the size of another one, and no elements."""
     return refuse(self, "resize_as_sparse_", COORDINATES)  # type: ignore[no-any-return]
+
+
+@method
+def to_padded_tensor(self: Any, padding: float, output_size: Sequence[int] | None = None) -> Tensor:
+    """The components of a nested tensor in a dense one, with padding behind shorter ones.
+
+    Parameters
+    ----------
+    padding : number
+    output_size : sequence of int, optional
+        Default: just large enough.
+
+    Raises
+    ------
+    RuntimeError
+        If a component is larger than ``output_size``; of any tensor that is not nested.
+
+    Examples
+    --------
+    >>> weft.nested.nested_tensor([weft.ones(1), weft.ones(2)]).to_padded_tensor(0.0)
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    return refuse(self, "to_padded_tensor", "nested")  # type: ignore[no-any-return]
