@@ -11,7 +11,7 @@ from weft.library.multi_tensor import multi_tensor
 
 def sine():
     @custom_op("mylib::numpy_sin", mutates_args=())
-    def numpy_sin(x, scale=1.0):
+    def numpy_sin(x: weft.Tensor, scale: float = 1.0) -> weft.Tensor:
         return weft.from_numpy(numpy.sin(x.numpy())) * scale
 
     def setup_context(ctx, inputs, output):
@@ -53,7 +53,7 @@ def test_a_custom_op_is_mapped_as_registered():
 
 def test_without_a_formula_backward_says_what_is_missing():
     @custom_op("mylib::double")
-    def double(x):
+    def double(x: weft.Tensor) -> weft.Tensor:
         return x * 2
 
     with pytest.raises(RuntimeError, match="register_autograd"):
@@ -62,7 +62,7 @@ def test_without_a_formula_backward_says_what_is_missing():
 
 def test_writes_to_arguments_are_counted():
     @custom_op("mylib::fill_seven", mutates_args=("x",))
-    def fill_seven(x):
+    def fill_seven(x: weft.Tensor) -> weft.Tensor:
         x.fill_(7)
         return x.sum()
 
@@ -74,7 +74,7 @@ def test_writes_to_arguments_are_counted():
 
 def test_results_that_are_arguments_are_refused():
     @custom_op("mylib::same")
-    def same(x):
+    def same(x: weft.Tensor) -> weft.Tensor:
         return x
 
     with pytest.raises(RuntimeError, match="alias"):
@@ -83,7 +83,7 @@ def test_results_that_are_arguments_are_refused():
 
 def test_kernels_are_chosen_by_device():
     @custom_op("mylib::only_there", device_types="cuda")
-    def only_there(x):
+    def only_there(x: weft.Tensor) -> weft.Tensor:
         return x * 2
 
     with pytest.raises(NotImplementedError, match="no kernel for device 'cpu'"):

@@ -252,6 +252,7 @@ from weft.cuda.streams import Stream as Stream
 from weft.func import vmap as vmap
 from weft.futures import Future as Future
 from weft.serialization._file_reader import PyTorchFileReader as PyTorchFileReader
+from weft.library._tags import Tag as Tag
 from weft.serialization import load as load
 from weft.serialization import save as save
 from weft.amp import GradScaler as GradScaler

@@ -77,6 +77,7 @@ _foreach_zero_
     "weft.func": "vmap",
     "weft.futures": "Future",
     "weft.serialization._file_reader": "PyTorchFileReader",
+    "weft.library._tags": "Tag",
     "weft.serialization": "load save",
     "weft.amp": "GradScaler autocast",
     "weft.amp._autocast": """

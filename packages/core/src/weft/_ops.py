@@ -102,6 +102,7 @@ class OpOverloadPacket:
         self.__module__ = f"{__name__}.{namespace}"
         self._qualified_op_name = f"{namespace}::{name}"
         self._known: dict[str, OpOverload] = {}
+        self.torch_dispatch_rules: dict[type, Callable[..., Any]] = {}  # of modes and subclasses, in place of their own
 
     @property
     def schemas(self) -> dict[str, FunctionSchema]:

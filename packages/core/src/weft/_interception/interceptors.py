@@ -44,6 +44,10 @@ class Interceptor:
     core::add input other
     """
 
+    sees_inside_functions = (
+        False  # of the program's own: it is asked about what they are made of, not about each as one
+    )
+
     def before(self, op: Any, args: dict[str, Any]) -> None:
         """Look at a call that is about to run."""
 

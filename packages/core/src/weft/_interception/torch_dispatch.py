@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from weft._engine.dispatch import extra_of, link_view, record, record_many
@@ -105,6 +106,8 @@ def without_modes() -> Iterator[list[Any]]:
 class ModeInterceptor(Interceptor):
     """Shows ops to a mode of ``__torch_dispatch__``."""
 
+    sees_inside_functions = True
+
     def __init__(self, mode: Any) -> None:
         self.mode = mode
 
@@ -129,7 +132,9 @@ class ModeInterceptor(Interceptor):
         local.interceptors = stack[:-1]
         types = dispatching((*args, *kwargs.values()))
         try:
-            result = self.mode.__torch_dispatch__(func, tuple(types), args, kwargs)
+            rule = func.overloadpacket.torch_dispatch_rules.get(type(self.mode))
+            handle = self.mode.__torch_dispatch__ if rule is None else partial(rule, self.mode)
+            result = handle(func, tuple(types), args, kwargs)
             if result is NotImplemented and types:
                 result = call_subclass(types, func, args, kwargs)
         finally:
@@ -198,7 +203,9 @@ def call_subclass(types: list[Any], func: Any, args: tuple[Any, ...], kwargs: di
     """
     with below_autograd():
         for each in types:
-            result = each.__torch_dispatch__(func, tuple(types), args, kwargs)
+            rule = func.overloadpacket.torch_dispatch_rules.get(each)
+            handle = each.__torch_dispatch__ if rule is None else partial(rule, each)
+            result = handle(func, tuple(types), args, kwargs)
             if result is not NotImplemented:
                 return result
     raise not_implemented(func, types)

@@ -384,7 +384,9 @@ class Function(metaclass=FunctionMeta):
 
 def is_seen(cls: Any) -> bool:
     """Whether interceptors see a call of the function as one op, and not the ops in it."""
-    return bool(cls._is_one_op and is_watched() and not local.levels)
+    if not cls._is_one_op or not is_watched() or local.levels:
+        return False
+    return not local.interceptors[-1].sees_inside_functions
 
 
 def operation_of(cls: Any) -> Any:

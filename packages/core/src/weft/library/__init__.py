@@ -19,9 +19,83 @@ tensors, with PyTorch's interface; an `Interceptor` sees each op that runs. Besi
 ================ =======================================================================
 """
 
+from typing import TYPE_CHECKING
+
 from weft.library.checks import wrap_dim
-from weft.library.custom_ops import CustomOpDef, custom_op
 from weft.library.declare import composite, op, pointwise
 from weft.library.interceptors import Interceptor, get_op
 
-__all__ = ["CustomOpDef", "Interceptor", "composite", "custom_op", "get_op", "op", "pointwise", "wrap_dim"]
+if TYPE_CHECKING:
+    from weft.library._infer_schema import infer_schema
+    from weft.library._libraries import (
+        Library,
+        define,
+        fallthrough_kernel,
+        get_ctx,
+        get_kernel,
+        impl,
+        impl_abstract,
+        register_autocast,
+        register_autograd,
+        register_fake,
+        register_kernel,
+        register_torch_dispatch,
+        register_vmap,
+        triton_op,
+        wrap_triton,
+    )
+    from weft.library._opcheck import opcheck
+    from weft.library._tags import Tag
+    from weft.library.custom_ops import CustomOpDef, custom_op
+
+__all__ = [
+    "CustomOpDef",
+    "Interceptor",
+    "Library",
+    "Tag",
+    "composite",
+    "custom_op",
+    "define",
+    "fallthrough_kernel",
+    "get_ctx",
+    "get_kernel",
+    "get_op",
+    "impl",
+    "impl_abstract",
+    "infer_schema",
+    "op",
+    "opcheck",
+    "pointwise",
+    "register_autocast",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_torch_dispatch",
+    "register_vmap",
+    "triton_op",
+    "wrap_dim",
+    "wrap_triton",
+]
+
+# What is imported when it is first asked for: the ops of core and nn are made without it.
+HOMES = {
+    "_infer_schema": "infer_schema",
+    "_libraries": """
+Library _scoped_library define fallthrough_kernel get_ctx get_kernel impl impl_abstract register_autocast
+register_autograd register_fake register_kernel register_torch_dispatch register_vmap triton_op wrap_triton
+""",
+    "_opcheck": "opcheck",
+    "_tags": "Tag",
+    "custom_ops": "CustomOpDef custom_op",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        home = next((home for home, names in HOMES.items() if name in names.split()), None)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+        return globals()[name]

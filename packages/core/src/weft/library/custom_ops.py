@@ -1,21 +1,28 @@
-"""`custom_op`: ops of functions of tensors, with PyTorch's interface."""
+"""`custom_op`: operators of functions of tensors, with PyTorch's interface."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
-from weft._engine.tensor import TensorBase
-from weft._interception.torch_function import flatten
-from weft.autograd._function_operations import FunctionOperation
-from weft.autograd.function import Function
-from weft.ops._inplace import bump
+from weft._ops import defined
+from weft.library._infer_schema import infer_schema
+from weft.library._libraries import (
+    as_tags,
+    keys_of,
+    register_autocast,
+    register_autograd,
+    register_torch_dispatch,
+    set_kernel,
+)
+from weft.library._operators import add_operator, remove_operator
 
 __all__ = ["CustomOpDef", "custom_op"]
 
 
 class CustomOpDef:
-    """A function of tensors that weft takes as one op; `custom_op` makes it.
+    """A function of tensors that weft takes as one operator; `custom_op` makes it.
 
     Attributes
     ----------
@@ -23,37 +30,50 @@ class CustomOpDef:
         With its namespace, ``"mylib::numpy_sin"``.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any], mutates_args: Any, device_types: Any) -> None:
-        self.name = name
-        self._function = function
-        self._mutates = (mutates_args,) if isinstance(mutates_args, str) else tuple(mutates_args)
-        self._kernels: dict[str, Callable[..., Any]] = {}
-        self._devices = None if device_types is None else device_list(device_types)
-        self._backward: Any = None
-        self._setup: Any = None
-        self._vmap: Any = None
-        self._apply = self._make_function()
-        self.__name__ = name.partition("::")[2]
+    def __init__(
+        self, name: str, function: Callable[..., Any], schema: str, device_types: Any = None, tags: Any = None
+    ) -> None:
+        self.name = self._qualname = name
+        self._namespace, _, self._name = name.partition("::")
+        self._init_fn = function
+        previous = defined.get(name)
+        if previous is not None:  # as where a cell of a notebook runs again
+            for each in list(previous.operators.values()):  # type: ignore[attr-defined]
+                remove_operator(each)
+        self._operator = add_operator(f"{name}{schema}", as_tags(tags or ()))
+        self._operator.is_custom = True
+        self._operator.fallback = function
+        self._operator.devices = None if device_types is None else device_list(device_types)
+        self._operator.signature = function
+        self._opoverload = self._operator.overload
+        self._schema = schema
+        self.__name__ = self._name
         self.__doc__ = function.__doc__
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self.name})>"
 
-    def register_kernel(self, device_types: Any, func: Any = None) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
         """Say what computes it on a device (or several): a function of the op's arguments. May be a decorator."""
 
         def register(kernel: Callable[..., Any]) -> Callable[..., Any]:
-            for each in device_list(device_types):
-                self._kernels[each] = kernel
+            if device_types is None:
+                self._operator.fallback, self._operator.devices = kernel, None
+            for key in () if device_types is None else keys_of(device_types):
+                set_kernel(self._operator, key, kernel)
             return kernel
 
-        return register if func is None else register(func)
+        return register if fn is None else register(fn)
 
-    def register_fake(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        """Say what the result looks like, for tools that run without values; weft computes at once and asks nobody."""
-        return func
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Say what it returns on the device ``meta``: new tensors of the results' shapes."""
+        self._operator.fake = fn
+        return fn
 
-    def register_autograd(self, backward: Callable[..., Any], *, setup_context: Any = None) -> None:
+    def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
         """Say how it is differentiated.
 
         Parameters
@@ -63,110 +83,33 @@ class CustomOpDef:
         setup_context : callable, optional
             ``setup_context(ctx, inputs, output)`` keeps what backward needs.
         """
-        self._backward, self._setup = backward, setup_context
-        self._apply = self._make_function()
+        register_autograd(self, backward, setup_context=setup_context)
 
     def register_vmap(self, func: Any = None) -> Any:
         """Say how it runs on a batch: ``func(info, in_dims, *args)`` returns outputs and their dimensions."""
 
         def register(rule: Callable[..., Any]) -> Callable[..., Any]:
-            self._vmap = rule
-            self._apply = self._make_function()
+            self._operator.vmap = rule
+            self._operator.changed()
             return rule
 
         return register if func is None else register(func)
 
-    def _kernel_for(self, args: tuple[Any, ...]) -> Callable[..., Any]:
-        """The function for the device of the arguments.
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Any = None, /) -> Any:
+        """Say what a mode, or a subclass, of ``__torch_dispatch__`` does about it. May be a decorator."""
+        return register_torch_dispatch(self, torch_dispatch_class, fn)
 
-        Raises
-        ------
-        NotImplementedError
-            If there is none.
-        """
-        tensors = flatten(args)
-        device = tensors[0]._key.device.type if tensors else "cpu"
-        if device in self._kernels:
-            return self._kernels[device]
-        if self._devices is not None and device not in self._devices:
-            raise NotImplementedError(
-                f"{self.name}: no kernel for device '{device}'; there are kernels for "
-                f"{', '.join(sorted({*self._devices, *self._kernels}))}. Add one with register_kernel"
-            )
-        return self._function
+    def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
+        """Let it cast its floating-point tensors where `weft.autocast` is enabled."""
+        register_autocast(self, device_type, cast_inputs)
 
-    def _make_function(self) -> Any:
-        outer = self
-        names = self._function.__code__.co_varnames[: self._function.__code__.co_argcount]
-        written = [names.index(name) for name in self._mutates if name in names]
-
-        class Custom(Function):
-            generate_vmap_rule = outer._vmap is None
-
-            @staticmethod
-            def forward(*args: Any) -> Any:
-                bare = [each.detach() if isinstance(each, TensorBase) else each for each in args]  # type: ignore[attr-defined]
-                result = outer._kernel_for(args)(*bare)
-                check_apart(outer.name, result, bare)
-                for place in written:
-                    if isinstance(args[place], TensorBase):
-                        bump(args[place], outer.name)
-                return result
-
-            @staticmethod
-            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-                if outer._setup is not None:
-                    outer._setup(ctx, inputs, output)
-
-            @staticmethod
-            def backward(ctx: Any, *grads: Any) -> Any:
-                if outer._backward is None:
-                    raise RuntimeError(
-                        f"{outer.name}: Trying to backward through {outer.name} but no autograd formula was "
-                        "registered. Please use register_autograd to add one."
-                    )
-                return outer._backward(ctx, *grads)
-
-        Custom._operation = FunctionOperation(Custom, self.name, f"{self.name}_backward", self._function)
-        if self._vmap is not None:
-            Custom.vmap = staticmethod(self._vmap)  # type: ignore[assignment]
-        return Custom.apply
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        names = self._function.__code__.co_varnames[: self._function.__code__.co_argcount]
-        defaults = dict(zip(reversed(names), reversed(self._function.__defaults__ or ())))
-        given = list(args)
-        for name in names[len(args) :]:
-            if name in kwargs:
-                given.append(kwargs.pop(name))
-            elif name in defaults:
-                given.append(defaults[name])
-            else:
-                raise TypeError(f"{self.name}(): missing argument {name!r}; it takes {', '.join(names)}")
-        if kwargs:
-            raise TypeError(f"{self.name}(): takes no argument {next(iter(kwargs))!r}; it takes {', '.join(names)}")
-        return self._apply(*given)
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> AbstractContextManager[None]:
+        """A block in which the function for a device is used, or the op's own one in its stead."""
+        return self._operator.kernel_enabled(device_type, enabled)
 
 
 def device_list(device_types: Any) -> tuple[str, ...]:
     return (device_types,) if isinstance(device_types, str) else tuple(device_types)
-
-
-def check_apart(name: str, result: Any, args: Iterable[Any]) -> None:
-    """The results are new tensors.
-
-    Raises
-    ------
-    RuntimeError
-        If one of them is an argument: its history would be lost.
-    """
-    inputs = flatten(args)
-    for each in flatten(result if isinstance(result, (tuple, list)) else (result,)):
-        if any(each is other for other in inputs):
-            raise RuntimeError(
-                f"{name}: The output of this custom operator must not also be an input to this custom operator and may "
-                "not alias any inputs; return a clone() instead"
-            )
 
 
 def custom_op(
@@ -179,28 +122,32 @@ def custom_op(
     schema: str | None = None,
     tags: Any = None,
 ) -> Any:
-    """Make an op of a function of tensors, whatever it calls inside.
+    """Make an operator of a function of tensors, whatever it calls inside.
 
     Parameters
     ----------
     name : str
         With a namespace of your own, ``"mylib::numpy_sin"``.
     fn : callable, optional
-        The function; without it the result is a decorator.
-    mutates_args : iterable of str
+        The function, with annotations; without it the result is a decorator.
+    mutates_args : iterable of str, or "unknown"
         The arguments that it writes to.
     device_types : str or sequence of str, optional
         The devices that the function is for; default: all.
+    schema : str, optional
+        ``"(Tensor x) -> Tensor"``; default: what the annotations say.
+    tags : weft.Tag or sequence of them, optional
 
     Returns
     -------
     CustomOpDef
-        Callable as the function; ``register_autograd``, ``register_kernel`` and ``register_vmap`` add the rest.
+        Callable as the function; ``register_autograd``, ``register_kernel``, ``register_fake`` and ``register_vmap``
+        add the rest.
 
     Raises
     ------
     ValueError
-        If the name has no namespace.
+        If the name has no namespace, or an annotation is missing.
 
     Examples
     --------
@@ -223,6 +170,7 @@ def custom_op(
         raise ValueError(f"custom_op: the name must be 'namespace::name', got {name!r}")
 
     def make(function: Callable[..., Any]) -> CustomOpDef:
-        return CustomOpDef(name, function, mutates_args, device_types)
+        said = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
+        return CustomOpDef(name, function, said, device_types, tags)
 
     return make if fn is None else make(fn)
