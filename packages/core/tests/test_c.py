@@ -100,3 +100,24 @@ def test_graphs_of_torchscript_are_names_alone():
     for kind in (_C.Graph, _C.Value):
         with pytest.raises(NotImplementedError, match="graphs of TorchScript"):
             kind()
+
+
+def test_sizes_are_never_symbols():
+    """Keras and tensordict ask with isinstance."""
+    assert not isinstance(weft.ones(2).shape[0], weft.SymInt | weft.SymFloat | weft.SymBool)
+    with pytest.raises(NotImplementedError, match="SymInt: weft traces with the sizes that there are"):
+        weft.SymInt(None)
+
+
+def test_marks_for_a_profiler_are_refused_where_they_begin():
+    """asdl decorates its methods with them, and calls those where there is a GPU."""
+    from weft.cuda import nvtx
+
+    @nvtx.range("a name")
+    def marked():
+        raise AssertionError("it begins before")
+
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"):
+        marked()
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"):
+        nvtx.mark("a name")

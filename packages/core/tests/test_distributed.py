@@ -159,3 +159,11 @@ def test_joining_waits_for_nobody():
         pass
     with pytest.raises(ValueError, match="at least one joinable"):
         Join([])
+
+
+def test_plain_tensors_are_plain_in_a_block_for_divided_ones():
+    """Opacus' optimizers enter it."""
+    from weft.distributed._tensor.experimental import implicit_replication
+
+    with implicit_replication():
+        assert (weft.ones(2) + 1).tolist() == [2.0, 2.0]

@@ -93,6 +93,7 @@ sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor s
     "weft._removed": "eig lstsq matrix_rank solve symeig",
     "weft.utils.dlpack": "to_dlpack",
     "weft._symbolic": """
+SymBool SymFloat SymInt
 sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not
 sym_sqrt sym_sum
 """,

@@ -9,6 +9,9 @@ from typing import Any
 import numpy
 
 __all__ = [
+    "SymBool",
+    "SymFloat",
+    "SymInt",
     "sym_constrain_range",
     "sym_constrain_range_for_size",
     "sym_float",
@@ -21,6 +24,33 @@ __all__ = [
     "sym_sqrt",
     "sym_sum",
 ]
+
+
+class _Symbol:
+    """What is not known while a program is traced. There is none: sizes are plain numbers.
+
+    Libraries ask with `isinstance`.
+
+    Raises
+    ------
+    NotImplementedError
+        When one is made.
+    """
+
+    def __init__(self, node: Any) -> None:
+        raise NotImplementedError(f"{type(self).__name__}: weft traces with the sizes that there are; use a number")
+
+
+class SymInt(_Symbol):
+    """A size that is not known while a program is traced: there is none."""
+
+
+class SymFloat(_Symbol):
+    """A number that is not known while a program is traced: there is none."""
+
+
+class SymBool(_Symbol):
+    """A truth value that is not known while a program is traced: there is none."""
 
 
 def sym_int(a: Any) -> int:

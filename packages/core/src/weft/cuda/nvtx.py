@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 __all__ = ["mark", "range", "range_pop", "range_push"]
@@ -27,6 +29,8 @@ def mark(msg: str) -> None:
     missing("mark")
 
 
-def range(msg: str, *args: Any, **kwargs: Any) -> Any:
-    """Raise RuntimeError: no marks are written."""
-    missing("range")
+@contextmanager
+def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+    """A block, or a function that it decorates, with marks at its begin and end: RuntimeError where it begins."""
+    range_push(msg)
+    yield

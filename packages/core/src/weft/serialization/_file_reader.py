@@ -39,7 +39,7 @@ class PyTorchFileReader:
     def __init__(self, file: str | os.PathLike[str] | IO[bytes]) -> None:
         self._file: IO[bytes]
         if isinstance(file, str | os.PathLike):
-            self._file = open(file, "rb")
+            self._file = open(file, "rb")  # noqa: SIM115  # it lives as long as the reader
             weakref.finalize(self, self._file.close)
         else:
             self._file = file
