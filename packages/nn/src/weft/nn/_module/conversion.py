@@ -77,6 +77,8 @@ class Conversion(Traversal):
         ------
         TypeError
             For arguments of another form, and for an integer dtype.
+        NotImplementedError
+            If a parameter is on the meta device, and has nothing to be copied; see `to_empty`.
         """
         device, dtype, non_blocking, memory_format = _parse_to(args, kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
@@ -93,6 +95,11 @@ class Conversion(Traversal):
 
         def convert(tensor: Tensor) -> Tensor:
             target = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            if tensor.is_meta and device is not None and weft.device(device).type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                    "torch.nn.Module.to() when moving module from meta to a different device."
+                )
             if memory_format is not None and tensor.dim() in (4, 5):
                 return tensor.to(device, target, non_blocking, memory_format=memory_format)
             return tensor.to(device, target, non_blocking)

@@ -216,7 +216,7 @@ class StateDict(Conversion):
                     f"the shape in current model is {tensor.shape}."
                 )
         try:
-            self._take_value(name, tensor, value, assign)
+            self._take_value(name, tensor, key, value, assign)
         except Exception as error:
             return (
                 f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and '
@@ -224,9 +224,16 @@ class StateDict(Conversion):
             )
         return None
 
-    def _take_value(self, name: str, tensor: Tensor, value: Tensor, assign: bool) -> None:
+    def _take_value(self, name: str, tensor: Tensor, key: str, value: Tensor, assign: bool) -> None:
         with weft.no_grad():
             if not assign:
+                if tensor.is_meta and not value.is_meta:
+                    warnings.warn(
+                        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+                        "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
+                        "state dictionary to their corresponding key in the module instead of copying them in place?)",
+                        stacklevel=2,
+                    )
                 tensor.copy_(value)
                 return
             if isinstance(tensor, Parameter):
