@@ -14,7 +14,8 @@ import weft
 from weft._dtypes.dtypes import dtype as dtype
 from weft._engine.tensor import TensorBase as TensorBase
 from weft._engine.tensor import local
-from weft._tensor.base import disabled_torch_function
+from weft._interception.torch_dispatch import without_subclasses as _without_subclasses
+from weft._tensor.base import disabled_torch_dispatch, disabled_torch_function
 from weft.ops._lapack import LinAlgError as _LinAlgError
 from weft.overrides import DisableTorchFunction as DisableTorchFunction
 from weft.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
@@ -24,6 +25,7 @@ __path__ = extend_path(__path__, __name__)  # weft-nn ships weft/_C/_nn.py
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "TensorBase", "_LinAlgError", "dtype"]
 
 _disabled_torch_function_impl = disabled_torch_function
+_disabled_torch_dispatch_impl = disabled_torch_dispatch
 _TensorMeta = type(weft.Tensor)  # the metaclass, from which Lightning derives one
 _SUBMODULES = ("_functorch", "_nn")
 
@@ -33,6 +35,17 @@ def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _DisableTorchDispatch:
+    """In this block subclasses with ``__torch_dispatch__`` are tensors like others; functorch's and torchao's users."""
+
+    def __enter__(self) -> None:
+        self._block = _without_subclasses()
+        self._block.__enter__()
+
+    def __exit__(self, *raised: Any) -> None:
+        self._block.__exit__(*raised)
 
 
 def _log_api_usage_once(event: str) -> None:

@@ -26,7 +26,9 @@ __all__ = [
     "ModeInterceptor",
     "above_autograd",
     "below_autograd",
+    "asked_about",
     "call_overload",
+    "classes",
     "dispatching",
     "lower",
     "position",
@@ -45,6 +47,8 @@ class Position(threading.local):
 
 
 position = Position()
+classes: list[type] = []
+"""The subclasses of `Tensor` that define ``__torch_dispatch__``; without one, nobody looks for their tensors."""
 
 
 @contextmanager
@@ -156,7 +160,7 @@ subclasses = Subclasses()
 
 
 @contextmanager
-def asked_about(function: Any) -> Iterator[None]:
+def asked_about() -> Iterator[None]:
     """While a public function runs that was given tensors of such subclasses: what is no op is shown to them."""
     stack = local.interceptors
     if subclasses in stack:
@@ -180,7 +184,7 @@ def not_implemented(func: Any, asked: Iterable[Any]) -> TypeError:
 
 def dispatching(args: Iterable[Any]) -> list[Any]:
     """The types among arguments (and in lists of them) that define ``__torch_dispatch__``; subclasses first."""
-    if not position.subclasses:
+    if not classes or not position.subclasses:
         return []
     found: list[Any] = []
     for arg in args:

@@ -16,6 +16,7 @@ from typing import Any
 
 from weft._devices.devices import key_of
 from weft._engine.tensor import TensorBase, intercept, local
+from weft._interception.torch_dispatch import asked_about, classes, dispatching
 from weft._tensor.subclasses import as_subclass
 from weft.ops._registry import registry
 
@@ -106,6 +107,9 @@ def asking(function: Any, name: str, home: str = "weft") -> Any:
     def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         types = overriding((*args, *kwargs.values()))
         if not types and not local.modes:
+            if classes and dispatching((*args, *kwargs.values())):
+                with asked_about():
+                    return inner(*args, **kwargs)
             return inner(*args, **kwargs)
         return call_override(function, types, args, kwargs)
 
@@ -195,7 +199,7 @@ def overriding(args: Iterable[Any]) -> list[Any]:
             if kind in found or not hasattr(kind, "__torch_function__"):
                 continue
             if isinstance(each, TensorBase):
-                if each._key.has_torch_function and not local.plain_only:
+                if each._key.has_torch_function and not local.plain_only and not kind._is_plain:  # type: ignore[attr-defined]
                     found.append(kind)
             elif not is_pytorchs(kind):
                 found.append(kind)
@@ -267,6 +271,8 @@ def default_torch_function(cls: Any, function: Any, types: Any, args: Any, kwarg
 
 def unmasked(tensors: list[Any], function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call a function while these tensors, whatever their class, count as plain ones."""
+    if classes and dispatching(tensors):
+        return without_torch_function(function, args, kwargs)
     hidden = [(each, each._key) for each in tensors if each._key.has_torch_function]
     for tensor, key in hidden:
         tensor._key = key_of(key.dtype, key.device, bits=key.bits)
@@ -275,6 +281,16 @@ def unmasked(tensors: list[Any], function: Callable[..., Any], args: Any, kwargs
     finally:
         for tensor, _ in hidden:
             tensor._key = key_of(tensor._key.dtype, tensor._key.device, plain=False, bits=tensor._key.bits)
+
+
+def without_torch_function(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call a function while no subclass is asked by ``__torch_function__``."""
+    before = local.plain_only
+    local.plain_only = True
+    try:
+        return function(*args, **kwargs)
+    finally:
+        local.plain_only = before
 
 
 def converted(value: Any, cls: Any) -> Any:

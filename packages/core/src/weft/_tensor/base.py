@@ -12,6 +12,7 @@ from weft._dtypes.dtypes import dtype as DType
 from weft._engine.dispatch import current_node, make, spread_history
 from weft._engine.methods import TensorMethods, declared_methods
 from weft._engine.tensor import DETACHED, Extra, TensorBase, local
+from weft._interception import torch_dispatch
 from weft._interception.torch_function import arm, default_torch_function
 from weft._interception.transforms import stands_for_batch
 from weft._tensor.layout import layout as Layout
@@ -65,12 +66,25 @@ class Tensor(Methods):
             cls._is_plain = getattr(override, "__func__", override) is disabled_torch_function
         elif cls._is_plain and cls.__mro__[1] is Tensor:
             cls._is_plain = False
-        if not cls._is_plain:
+        dispatch = vars(cls).get("__torch_dispatch__")
+        if dispatch is not None:
+            cls._dispatches = getattr(dispatch, "__func__", dispatch) is not disabled_torch_dispatch
+            default = vars(Tensor)["__torch_function__"].__func__
+            if cls._dispatches and getattr(cls.__torch_function__, "__func__", None) is default:
+                cls.__torch_function__ = classmethod(disabled_torch_function)  # type: ignore[assignment]  # as PyTorch
+                cls._is_plain = True
+        if cls._dispatches:
+            torch_dispatch.classes.append(cls)
+        if cls._dispatches or not cls._is_plain:
             arm()
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return default_torch_function(cls, func, types, args, kwargs)
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return disabled_torch_dispatch(cls, func, types, args, kwargs)
 
     # What it is
 
@@ -353,12 +367,47 @@ class Tensor(Methods):
         return object.__format__(self, spec)
 
     @staticmethod
-    def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
+    def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **options: Any) -> Any:
         """A tensor of a subclass that shares the memory of ``data``, as a leaf."""
-        made = as_subclass(make(data._array, data._key), cls)
+        made = as_subclass(make(data._array, key_of(data._key.dtype, data._key.device)), cls)
         if require_grad:
             made.requires_grad_(True)
         return made
+
+    @staticmethod
+    def _make_wrapper_subclass(
+        cls: type,
+        size: Any,
+        strides: Any = None,
+        storage_offset: Any = None,
+        memory_format: Any = None,
+        dtype: DType | None = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        **options: Any,
+    ) -> Any:
+        """A tensor of a subclass with ``__torch_dispatch__`` that has no memory: what it wraps has its values.
+
+        Parameters
+        ----------
+        cls : type
+        size, strides : sequence of int
+            Strides in elements; default: contiguous.
+        dtype, device, requires_grad
+            What it is to others; default: the default dtype, and the CPU.
+        storage_offset, memory_format, layout, pin_memory, options
+            Accepted: what has no memory has none of them.
+
+        Raises
+        ------
+        TypeError
+            If the class has no ``__torch_dispatch__``.
+        """
+        from weft._tensor.wrapper_subclasses import make_wrapper
+
+        return make_wrapper(cls, size, strides, dtype, device, requires_grad)
 
     def as_subclass(self, cls: type[Subclass]) -> Subclass:
         """A view of the whole tensor that is of a subclass; gradients and writes go through it."""
@@ -374,6 +423,12 @@ def _disabled(cls: Any, func: Callable[..., Any], types: Any, args: Any = (), kw
 
 
 disabled_torch_function = _disabled.__func__  # type: ignore[attr-defined]
+
+
+def disabled_torch_dispatch(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Run an overload as if its tensors were of no subclass with ``__torch_dispatch__``."""
+    with torch_dispatch.without_subclasses():
+        return func(*args, **(kwargs or {}))
 
 
 def wrap(array: Any, device: Any = None, requires_grad: bool = False) -> Any:
@@ -419,7 +474,7 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-__all__ += ["contiguous_strides", "disabled_torch_function"]
+__all__ += ["contiguous_strides", "disabled_torch_dispatch", "disabled_torch_function"]
 
 
 def _size(self: Tensor, dim: int | None = None) -> Size | int:

@@ -33,6 +33,7 @@ from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import values_of
 from weft._errors import warn_caller
 from weft._interception.interceptors import Method, Operation, intercepted, is_watched, operations, seen_as
+from weft._interception.torch_dispatch import dispatching, lower
 from weft._interception.transforms import refuse_values
 from weft._settings import is_first, warn_of_history
 from weft._tensor.base import Tensor
@@ -762,6 +763,8 @@ def item(self: Any) -> Number:
         raise RuntimeError(f"item: a Tensor with {array.size} elements cannot be converted to Scalar; use .tolist()")
     if state.intercepting and is_watched():
         return read_watched(self, "core::item", lambda: number_of(self))
+    if type(self)._dispatches and dispatching((self,)):
+        return lower(operations["core::item"], {"input": self})
     return number_of(self)
 
 

@@ -320,6 +320,15 @@ def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Tensor:
         )
     if self._key.bits:
         made = _as(resolved(self.detach()), type(self))
+    elif type(self)._dispatches and not getattr(self._array, "has_values", True):
+        made = self.detach().clone()  # what it wraps is copied there
+        if type(made) is not type(self):
+            raise RuntimeError(
+                f"__deepcopy__: clone() of a {type(self).__name__} returned a {type(made).__name__}; define "
+                "__deepcopy__, or return the subclass for aten.clone.default"
+            )
+        memo[id(self)] = made
+        return made.requires_grad_(self._requires_grad)
     elif self._key.device.type == "meta":
         made = _rebuild_meta(type(self), self._key.dtype, self.shape, self.stride(), False)
     else:

@@ -28,7 +28,7 @@ def as_subclass(tensor: Any, cls: Any) -> Any:
     """
     check_subclass(cls)
     made = TensorMethods.__new__(cls)
-    plain = cls._is_plain  # type: ignore[attr-defined]
+    plain = cls._is_plain and not cls._dispatches  # type: ignore[attr-defined]
     made._array = tensor._array
     made._key = key_of(tensor._key.dtype, tensor._key.device, plain, bits=tensor._key.bits)
     made._requires_grad, made._node, made._grad = tensor._requires_grad, tensor._node, None

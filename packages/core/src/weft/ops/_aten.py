@@ -20,7 +20,7 @@ HOMES = {
         name: f"weft.ops._aten_functions:{name}"
         for name in """
 _local_scalar_dense _log_softmax _log_softmax_backward_data _softmax _to_copy _unsafe_view alias index lift_fresh
-sigmoid_backward split tanh_backward threshold_backward unbind
+select_backward sigmoid_backward slice_backward split tanh_backward threshold_backward unbind
 """.split()
     },
 }

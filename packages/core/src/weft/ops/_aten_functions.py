@@ -72,6 +72,18 @@ def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, in
     return registry["core::log_softmax_backward"].op(grad_output, output, dim % max(output.ndim, 1)).to(input_dtype)
 
 
+def select_backward(grad_output: Tensor, input_sizes: Any, dim: int, index: int) -> Any:
+    """The gradient of `Tensor.select`."""
+    return registry["core::embed"].op(grad_output, tuple(input_sizes), "core::select", (dim % len(input_sizes), index))
+
+
+def slice_backward(grad_output: Tensor, input_sizes: Any, dim: int, start: int, end: int, step: int) -> Any:
+    """The gradient of ``aten.slice``."""
+    dim %= len(input_sizes)
+    bounds = slice(start, end, step).indices(input_sizes[dim])
+    return registry["core::embed"].op(grad_output, tuple(input_sizes), "core::slice", (dim, *bounds))
+
+
 def sigmoid_backward(grad_output: Tensor, output: Tensor) -> Any:
     """The gradient of `weft.sigmoid` from its result."""
     return registry["core::sigmoid_backward"].op(grad_output, output)

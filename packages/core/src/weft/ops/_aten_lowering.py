@@ -39,6 +39,7 @@ from weft._interception.torch_dispatch import without_modes, without_subclasses
 from weft._lazy import portions
 from weft._ops import OpOverload, OwnOverloads, namespace_of
 from weft.ops._aten import aten, schemas_of
+from weft.ops._registry import registry
 from weft.ops._schema import Argument, FunctionSchema, takes
 
 __all__ = ["decomposed", "decompositions", "overload_of", "shown", "shown_as"]
@@ -519,6 +520,51 @@ def _(input: Any, key: Any) -> Any:
         else:
             input = aten.select.int(input, dim, int(each))
     return aten.alias.default(input) if parts in ((), (Ellipsis,), (slice(None),)) else input
+
+
+@shown("core::embed")
+def _(input: Any, shape: Any, of: str, args: Any) -> Any:
+    if of == "core::select":
+        return aten.select_backward.default(input, list(shape), *args)
+    if of == "core::slice":
+        return aten.slice_backward.default(input, list(shape), *args)
+    if of != "core::getitem":
+        return own_overload(registry["core::embed"])(input, shape, of, args)
+    for size, kind, details in reversed(parts_of(shape, args[0])):
+        if kind == "unsqueeze":
+            input = aten.squeeze.dim(input, *details)
+        elif kind == "select":
+            input = aten.select_backward.default(input, size, *details)
+        else:
+            input = aten.slice_backward.default(input, size, *details)
+    return input
+
+
+def parts_of(shape: Any, key: Any) -> list[tuple[list[int], str, tuple[int, ...]]]:
+    """The views that a key stands for: of what size, by which function, with which arguments."""
+    size = list(shape)
+    parts = key if isinstance(key, tuple) else (key,)
+    rest = len(size) - sum(each is not None and each is not Ellipsis for each in parts)
+    found: list[tuple[list[int], str, tuple[int, ...]]] = []
+    dim = 0
+    for each in parts:
+        before = list(size)
+        if each is Ellipsis:
+            dim += rest
+        elif each is None:
+            found.append((before, "unsqueeze", (dim,)))
+            size.insert(dim, 1)
+            dim += 1
+        elif isinstance(each, slice):
+            if each != slice(None):
+                start, stop, *step = slice_of(each, size[dim])
+                found.append((before, "slice", (dim, start, stop, *(step or [1]))))
+                size[dim] = len(range(*each.indices(size[dim])))
+            dim += 1
+        else:
+            found.append((before, "select", (dim, int(each))))
+            del size[dim]
+    return found
 
 
 def slice_of(part: slice, size: int) -> list[int]:

@@ -69,6 +69,7 @@ from weft._interception.autocast import in_precision
 from weft._interception.interceptors import Operation, intercepted, is_watched
 from weft._interception.profiling import watched
 from weft._interception.results import observe
+from weft._interception.torch_dispatch import dispatching, run_subclass
 from weft._interception.torch_function import arm, awakened, call_override, flatten, overriding, public, unmasked
 from weft._plugins.access import plugins
 from weft._plugins.kernel_checks import checked_kernel, note
@@ -340,6 +341,10 @@ class Declaration:
         """A call with numbers, several dtypes or devices, subclasses, or somebody watching."""
         tensors = flatten(args)
         hidden = [each for each in tensors if each._key.has_torch_function]
+        if hidden and not local.modes and not overriding(args):
+            if dispatching(hidden):
+                return self.dispatch_to_subclasses(args)
+            return unmasked(hidden, self.op, args, {})
         if hidden and local.plain_only:
             return unmasked(hidden, self.op, args, {})
         if hidden or local.modes:
@@ -368,6 +373,14 @@ class Declaration:
             result = intercepted(self, self.named(args), lambda: self.op.execute(args))
         else:
             result = self.op.execute(args)
+        if state.intercepting:
+            observe(result)
+        return result
+
+    def dispatch_to_subclasses(self, args: tuple[Any, ...]) -> Any:
+        """A call with tensors of subclasses that define ``__torch_dispatch__``."""
+        self.check_types(args)
+        result = run_subclass(self, self.promote(args) if self.promotes else self.one_device(args))
         if state.intercepting:
             observe(result)
         return result

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,7 @@ from weft._engine.tensor import Extra, TensorBase, local, run_quietly, set_grad,
 from weft._engine.unresolved import memory_of, values_of
 from weft._interception import transforms
 from weft._interception.interceptors import Operation, intercepted, is_watched, method_operation, operations
+from weft._interception.torch_dispatch import classes, dispatching, lower
 from weft._interception.torch_function import flatten
 from weft._settings import warn_caller_once, warn_of_lost_part
 from weft.backend import destination
@@ -213,6 +215,11 @@ def is_dense(array: Any) -> bool:
 def view_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Make a tensor the view of itself that a function gives: same memory, other geometry."""
     check_writable(name, self, False, memory=False)
+    if classes and dispatching((self,)):
+        raise NotImplementedError(
+            f"{name}: a tensor of {type(self).__name__}, which defines __torch_dispatch__, is not made a view of "
+            f"itself; use {name.rstrip('_')}, which returns one"
+        )
     base = self._view_base
     recorded = local.grad_enabled
     if base is not None and self._node is not None:
@@ -345,6 +352,8 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
     others = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, TensorBase)]
     if self._key.wrapped or any(each._key.wrapped for each in flatten(args)):
         return write_wrapped(name, self, function, args, kwargs)
+    if classes and dispatching((self, *args, *kwargs.values())):
+        return write_subclass(name, self, function, args, kwargs)
     check_writable(name, self, any(each._requires_grad for each in others))
     if name == "index_put_" and args:
         others += [each for each in args[0] if isinstance(each, TensorBase)]
@@ -373,6 +382,33 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
         before._array = before._array.copy()
     assign(name, self, result)
     return self
+
+
+def write_subclass(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """`write_inplace` where a tensor is of a subclass that defines ``__torch_dispatch__``, which does the writing."""
+    others = [arg for arg in (*args, *kwargs.values()) if isinstance(arg, TensorBase)]
+    check_writable(name, self, any(each._requires_grad for each in others))
+    if local.grad_enabled and (self._requires_grad or any(each._requires_grad for each in others)):
+        result = function(self, *args, **kwargs)
+        with without_recording():
+            self.copy_(result)
+        self._node, self._requires_grad = result._node, result._requires_grad
+        set_output_index(self, output_index(result))
+        return self
+    op = write_of(name, function)
+    lower(op, op.named((self, *args), kwargs))
+    bump(self, name)
+    return self
+
+
+@contextmanager
+def without_recording() -> Iterator[None]:
+    recorded = local.grad_enabled
+    set_grad(False)
+    try:
+        yield
+    finally:
+        set_grad(recorded)
 
 
 def replace_values(name: str, self: Any, function: Any, args: Any, kwargs: Any) -> Any:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from weft._engine.tensor import local
+import weft
+from weft._engine.tensor import TensorBase, local
 from weft._interception.torch_dispatch import ModeInterceptor, without_modes
 
 __all__ = ["TorchDispatchMode"]
@@ -93,6 +94,62 @@ def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
 def is_in_any_mode_without_ignore_compile_internals() -> bool:
     """Whether there is a mode; none is a compiler's."""
     return bool(_modes())
+
+
+def is_traceable_wrapper_subclass_type(t: type) -> bool:
+    """Whether a subclass of Tensor says what it wraps, by ``__tensor_flatten__`` and ``__tensor_unflatten__``."""
+    return (
+        issubclass(t, TensorBase)
+        and t is not weft.Tensor
+        and hasattr(t, "__tensor_flatten__")
+        and hasattr(t, "__tensor_unflatten__")
+    )
+
+
+def is_traceable_wrapper_subclass(t: object) -> bool:
+    """Whether a value is a tensor that says what it wraps, by ``__tensor_flatten__`` and ``__tensor_unflatten__``."""
+    return isinstance(t, TensorBase) and is_traceable_wrapper_subclass_type(type(t))
+
+
+def transform_subclass(t: Any, callback: Any, outer_size: Any = None, outer_stride: Any = None) -> Any:
+    """The tensor of a subclass that wraps what a function makes of each tensor that this one wraps.
+
+    Parameters
+    ----------
+    t : Tensor
+        Of a subclass with ``__tensor_flatten__`` and ``__tensor_unflatten__``.
+    callback : callable
+        Takes the name of each wrapped tensor, and the tensor.
+    outer_size, outer_stride : optional
+        Those of the result; default: of ``t``.
+    """
+    names, context = t.__tensor_flatten__()
+    wrapped = {name: callback(name, getattr(t, name)) for name in names}
+    size = t.size() if outer_size is None else outer_size
+    stride = t.stride() if outer_stride is None else outer_stride
+    return type(t).__tensor_unflatten__(wrapped, context, size, stride)
+
+
+def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+    """What ``__torch_dispatch__`` of a wrapper subclass returns for an overload.
+
+    Of an overload that writes to an argument that is that argument itself, as in PyTorch; other results are returned as
+    they are. A tensor without memory has no storage that a view could share.
+    """
+    written = [
+        (args[place] if place < len(args) else (kwargs or {}).get(each.name))
+        for place, each in enumerate(func._schema.arguments)
+        if each.alias_info is not None and each.alias_info.is_write
+    ]
+    returns = [each.alias_info for each in func._schema.returns]
+    if len(returns) == 1 and returns[0] is not None and returns[0].is_write and written:
+        return written[0]
+    return out
+
+
+def autograd_would_have_decomposed(func: Any, flat_args: Any) -> bool:
+    """Whether an overload is made of others above autograd: what modes are shown never is."""
+    return False
 
 
 @contextmanager
