@@ -1,11 +1,14 @@
 """``__torch_dispatch__``: PyTorch's names of what runs in forward and backward passes (fvcore, torchao, tensordict)."""
 
+import functools
+
 import pytest
 
 import weft
 from weft import nn
 from weft.nn import functional as F
 from weft.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode
+from weft.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 aten = weft.ops.aten
 
@@ -137,3 +140,54 @@ def test_views_are_views_under_a_mode():
         x.t()[0].fill_(1)
         x.view(-1)[3] = 5
     assert x.tolist() == [[1, 0], [1, 5]]
+
+
+@pytest.mark.parametrize(
+    ("kept", "products", "sines"),
+    [([], 4, 2), ([aten.mm.default], 3, 2), ([aten.mm.default, aten.sin.default], 3, 1)],
+    ids=["nothing", "products", "both"],
+)
+def test_selective_checkpoints_compute_again_what_is_not_kept(kept, products, sines):
+    x = weft.randn(4, 4, requires_grad=True)
+    w = weft.randn(4, 4, requires_grad=True)
+
+    def function(x, w):
+        return weft.sin(weft.mm(x, w)).relu().sum()
+
+    with Record() as record:
+        context_fn = functools.partial(create_selective_checkpoint_contexts, kept)
+        checkpoint(function, x, w, use_reentrant=False, context_fn=context_fn).backward()
+    assert names(record).count("aten.mm.default") == products  # two of them are the gradients
+    assert names(record).count("aten.sin.default") == sines
+    expected = weft.autograd.grad(function(x, w), [x, w])
+    assert weft.allclose(x.grad, expected[0])
+    assert weft.allclose(w.grad, expected[1])
+
+
+def test_a_selective_checkpoint_takes_a_policy_and_is_run_backward_once():
+    def policy(ctx, op, *args, **kwargs):
+        return CheckpointPolicy.MUST_SAVE if op is aten.addmm.default else CheckpointPolicy.PREFER_RECOMPUTE
+
+    x = weft.ones(2, 3, requires_grad=True)
+    layer = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.Linear(3, 3))
+    context_fn = functools.partial(create_selective_checkpoint_contexts, policy)
+    loss = checkpoint(layer, x, use_reentrant=False, context_fn=context_fn).sum()
+    loss.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="Trying to backward an extra time"):
+        loss.backward()
+
+
+def test_a_list_of_operators_to_keep_has_overloads_alone():
+    with pytest.raises(ValueError, match="to be an OpOverload"):
+        create_selective_checkpoint_contexts([aten.mm])
+    with pytest.raises(TypeError, match="either a function or a list"):
+        create_selective_checkpoint_contexts(3)
+
+
+def test_nodes_list_what_they_have_saved():  # torchviz draws it
+    x = weft.ones(2, 3, requires_grad=True)
+    listed = {name for name in dir((x * x).grad_fn) if "saved" in name}
+    assert listed == {"_saved_self", "_saved_other", "_raw_saved_self", "_raw_saved_other"}
+    assert "_saved_result" in dir(x.exp().grad_fn)
+    assert x.sum(1).grad_fn._saved_self_sym_sizes == (2, 3)
+    assert (x**2).grad_fn._saved_exponent == 2

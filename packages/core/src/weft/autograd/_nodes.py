@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from weft._dtypes.dtypes import get_default_dtype
 from weft._engine.dispatch import OpNode, PairNode, SavedOutput, current_node, edge_of, extra_of, freed
-from weft._engine.tensor import Node
+from weft._engine.tensor import Node, TensorBase
 from weft._tensor.base import add_members
 from weft._tensor.size import Size
 from weft.autograd._packing import Packed, pack_one, unpack_all
@@ -37,13 +37,44 @@ class SavedAttributes:
         found = SavedTensor(node, place)
         return found if raw else found.value()
 
+    def __dir__(self) -> list[str]:
+        """With what is saved: torchviz draws it."""
+        node: Any = self
+        names = [f"_saved_{name}" for name in saved_names(node) if name]
+        return sorted(
+            {*object.__dir__(self), *names, *(f"_raw{name}" for name in names if is_saved_tensor(node, name))}
+        )
+
+
+def saved_names(node: Any) -> list[str]:
+    """The names of what a node has saved, by place; that of the outputs of an op with several is empty."""
+    plan = node.plan
+    names = []
+    for name in plan.names:
+        argument, _, of = name.rpartition("_")
+        shown = "self" if name in ("input", "self") else name
+        if of in ("shape", "dtype") and argument:
+            suffix = "sym_sizes" if of == "shape" else "scalar_type"
+            shown = f"{'self' if argument == 'input' else argument}_{suffix}"
+        names.append(shown)
+    if plan.saves_output:
+        names.append("" if node._extra is not None and node._extra.outputs else "result")
+    return names
+
+
+def is_saved_tensor(node: Any, attribute: str) -> bool:
+    """Whether what is saved under an attribute is a tensor, or was one before it was freed."""
+    place = saved_names(node).index(attribute.removeprefix("_saved_"))
+    if isinstance(node, PairNode) or place == len(node.plan.names):
+        return True
+    return node.saved is None or isinstance(node.saved[place], (TensorBase, Packed, SavedOutput))
+
 
 def place_of(node: Any, name: str) -> int | None:
     """Where among the saved values of a node the one of a name is; None: it has none."""
-    plan = node.plan
-    names = ["self" if each in ("input", "self") else each for each in plan.names]
-    if plan.saves_output:
-        names.append("result")
+    names = saved_names(node)
+    if node.plan.saves_output and not names[-1]:
+        names[-1] = "result"
     return names.index(name) if name in names else None
 
 

@@ -289,7 +289,8 @@ class Declaration:
         )
         plan = BackwardPlan(self.label, tuple(saves), saves_output, steps, takes_first, keeps, pattern)
         plan.names = tuple(
-            self.arguments[place] if place >= 0 else "_".join(map(str, self.op.metadata[-1 - place])) for place in saves
+            self.arguments[place] if place >= 0 else self.metadata_name(*self.op.metadata[-1 - place])
+            for place in saves
         )
         plan.shown = tuple(
             each
@@ -317,6 +318,10 @@ class Declaration:
             return [each for each, use in zip(function(grad, *saved, **extra), chosen) if use]
 
         return VJP(some, self.picks(needs, saves), len(group))
+
+    def metadata_name(self, position: int, of: str) -> str:
+        """What a saved shape or dtype of an argument is called."""
+        return f"{self.arguments[position]}_{of}"
 
     def picks(self, needs: tuple[str, ...], saves: list[int]) -> tuple[int, ...]:
         return tuple(

@@ -101,22 +101,35 @@ class SelectiveCheckpointContext:
 
 def create_selective_checkpoint_contexts(
     policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
-) -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-    """Return a `checkpoint`'s two contexts for a choice of ops whose outputs to keep: everything is computed again.
+) -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """A `checkpoint`'s two contexts, for a choice of operators whose results are kept instead of computed again.
 
-    The choice trades time for memory; the numbers are the same. weft's checkpoints always take the least memory.
+    Parameters
+    ----------
+    policy_fn_or_list : callable or list of OpOverload
+        ``policy(ctx, op, *args, **kwargs)`` returns a `CheckpointPolicy`; of a list's operators the results are kept.
+        Operators have PyTorch's names, as modes of ``__torch_dispatch__`` see them.
+    allow_cache_entry_mutation : bool
+        Results that are kept may be written to.
 
     Raises
     ------
     TypeError
-        If ``policy_fn_or_list`` is neither a function nor a list of ops.
+        If it is neither.
+    ValueError
+        If the list has something else than overloads.
+
+    Examples
+    --------
+    >>> import functools
+    >>> from weft.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+    >>> keep_products = functools.partial(create_selective_checkpoint_contexts, [weft.ops.aten.mm.default])
+    >>> x = weft.ones(2, 2, requires_grad=True)
+    >>> checkpoint(lambda x: (x @ x).exp().sum(), x, use_reentrant=False, context_fn=keep_products).backward()
     """
-    if not callable(policy_fn_or_list) and not isinstance(policy_fn_or_list, list):
-        raise TypeError(
-            "create_selective_checkpoint_contexts: expected a policy function or a list of ops, got "
-            f"{type(policy_fn_or_list).__name__}"
-        )
-    return nullcontext(), nullcontext()
+    from weft.utils._selective_checkpoint import contexts
+
+    return contexts(policy_fn_or_list, allow_cache_entry_mutation)
 
 
 def checkpoint(
