@@ -4,6 +4,10 @@ Each line is run in both libraries on the same numbers. Where PyTorch computes s
 PyTorch has no kernel for, weft may have.
 """
 
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +16,14 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch, the oracle, is installed in the conformance environment only")
 
 import torch
+from torch.testing._internal.common_methods_invocations import op_db
 
 import weft
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from harness.resolve import function
+from harness.translate import Library, Translator
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of either library: not the claim here
 
@@ -212,6 +222,7 @@ LINES = [
     "torch.sparse.sampled_addmm(csr, d, d, beta=0.5, alpha=3.0)",
     "torch.sparse.sampled_addmm(bc, B @ B.mT, B)",
     "torch.triangular_solve(d, tri, upper=True)[0]",
+    *(f"torch.sparse.mm(csr, d, {reduce!r})" for reduce in ("sum", "mean", "amax", "amin", "max", "min")),
     "bc.to_dense()",
     "bb.to_dense()",
     "bc[1]",
@@ -352,3 +363,59 @@ def test_compressed_files_are_read_by_either(tmp_path: Any) -> None:
             read = reader.load(tmp_path / "file.pt")["x"]
             assert described(read) == described(written)
             np.testing.assert_array_equal(dense(read), dense(written))
+
+
+# PyTorch's own samples
+
+SAMPLES = 12  # of each operator and layout
+WITHOUT = {  # operators whose samples of sparse tensors are not compared
+    "randn_like": "random",
+    "to_sparse": "compared in the lines above",
+    **dict.fromkeys(("masked.sum", "masked.prod", "masked.amax", "masked.amin", "masked.mean"), "weft has dense ones"),
+}
+ENTRIES = [
+    pytest.param(entry, getattr(torch, layout), id=f"{entry.name}-{layout}")
+    for entry in op_db
+    for layout, flag in (
+        ("sparse_coo", "supports_sparse"),
+        *((f"sparse_{each}", f"supports_sparse_{each}") for each in LAYOUTS[1:]),
+    )
+    if getattr(entry, flag) and entry.name not in WITHOUT
+]
+
+
+def same_elements(mine: Any, theirs: Any) -> None:
+    assert str(mine.layout).rpartition(".")[2] == str(theirs.layout).rpartition(".")[2]
+    assert str(mine.dtype).rpartition(".")[2] == str(theirs.dtype).rpartition(".")[2]
+    found, expected = (np.asarray(each.detach().to_dense().tolist()) for each in (mine, theirs))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def sparse_samples(entry: Any, layout: Any) -> Iterator[Any]:
+    """The database's own samples of a layout, or the dense ones converted."""
+    try:
+        yield from entry.sample_inputs_sparse(layout, "cpu", torch.float64)
+        return
+    except NotImplementedError:  # there are none
+        pass
+    blocksize = (1, 1) if layout in (torch.sparse_bsr, torch.sparse_bsc) else None
+    for sample in entry.sample_inputs("cpu", torch.float64):
+        if sample.input.ndim >= 2:
+            sample.input = sample.input.to_sparse(layout=layout, blocksize=blocksize)
+            yield sample
+
+
+@pytest.mark.parametrize(("entry", "layout"), ENTRIES)
+def test_pytorchs_samples_agree(entry: Any, layout: Any) -> None:
+    count = 0
+    for sample in itertools.islice(sparse_samples(entry, layout), SAMPLES):
+        try:
+            expected = entry.op(sample.input, *sample.args, **sample.kwargs)
+        except (RuntimeError, NotImplementedError):  # no kernel for this one
+            continue
+        translator = Translator(Library("weft"))
+        inputs = translator([sample.input, *sample.args])
+        found = function(entry, translator)(*inputs, **translator(sample.kwargs))
+        same_elements(found, expected)
+        count += 1
+    assert count

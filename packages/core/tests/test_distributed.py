@@ -1,5 +1,7 @@
 """The names of programs for several processes, in a world of one."""
 
+import importlib
+
 import pytest
 
 import weft
@@ -167,3 +169,10 @@ def test_plain_tensors_are_plain_in_a_block_for_divided_ones():
 
     with implicit_replication():
         assert (weft.ones(2) + 1).tolist() == [2.0, 2.0]
+
+
+def test_calls_in_other_processes_are_not_there():  # torch_geometric.distributed imports the module
+    rpc = importlib.import_module("weft.distributed.rpc")
+    assert not rpc.is_available()
+    with pytest.raises(AttributeError, match="is_available"):
+        _ = rpc.init_rpc

@@ -26,6 +26,8 @@ def test_nothing_is_compiled_or_traced():
         weft.jit.interface,
         weft.jit.script_if_tracing,
         weft.jit.script_method,
+        weft.jit._overload,  # torch_geometric
+        weft.jit._overload_method,
         weft.compile,
         weft.compile(mode="max-autotune", fullgraph=True),
         weft.compiler.disable,

@@ -1,5 +1,6 @@
 """Tensors are printed as PyTorch prints them: the texts were observed from PyTorch 2.13, with its name replaced."""
 
+import importlib
 import math
 
 import numpy as np
@@ -220,3 +221,11 @@ def test_printoptions_restores_what_was_set():
 def test_wrong_options_are_refused(options, error, message):
     with pytest.raises(error, match=message):
         weft.set_printoptions(**options)
+
+
+def test_pytorchs_module_for_printing_by_its_name():  # torch_geometric.io.off
+    module = importlib.import_module("weft._tensor_str")
+    with weft.printoptions(threshold=5):
+        assert module.PRINT_OPTS.threshold == 5
+    assert module._tensor_str(weft.tensor([1.0, 2.5]), indent=0) == "[1.0000, 2.5000]"
+    assert module._tensor_str(weft.ones(0), 0) == "[]"

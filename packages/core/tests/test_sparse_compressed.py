@@ -133,6 +133,29 @@ def test_products_of_other_dtypes(dense, dtype):
     assert product.equal(matrix @ other)
 
 
+@pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin"])
+def test_terms_of_a_product_are_reduced_otherwise(dense, reduce):  # torch_geometric.utils.spmm
+    csr = dense.to_sparse_csr()
+    other = weft.arange(8.0, dtype=weft.float64).reshape(4, 2).sub(3.3)
+    found = weft.sparse.mm(csr, other, reduce)
+    for row, got in zip(dense, found):
+        terms = (row[:, None] * other)[row != 0]
+        weft.testing.assert_close(got, getattr(terms, reduce)(0))
+    inputs = (csr.clone().requires_grad_(), other.requires_grad_())
+    assert gradcheck(lambda a, b: weft.sparse.mm(a, b, reduce), inputs, masked=True)
+    assert weft.sparse.mm(weft.zeros(2, 4).to_sparse_csr(), weft.ones(4, 1), reduce).equal(weft.zeros(2, 1))
+
+
+@pytest.mark.parametrize("make", ["to_sparse", "to_sparse_csr"])
+def test_gradcheck_takes_and_returns_sparse_tensors(dense, make):
+    sparse = getattr(dense, make)().requires_grad_()
+    assert gradcheck(lambda a: a * 2 + a, sparse, masked=True)
+    assert gradcheck(lambda a: a.sin().to_dense(), sparse)
+    assert gradgradcheck(lambda a: a @ a.t(), sparse)
+    with pytest.raises(RuntimeError, match="mismatch"):
+        gradcheck(lambda a: a * a.detach(), sparse)
+
+
 def test_batches_of_matrices_multiply_dense_ones():
     a, b = weft.arange(1.0, 25).reshape(2, 3, 4), weft.randn(2, 4, 5)
     weft.testing.assert_close(weft.bmm(a.to_sparse_csr(), b), a @ b)
@@ -321,6 +344,8 @@ def test_parts_that_do_not_fit_are_refused(parts, message):
         (lambda x: weft.tensor([[[1.0, 0.0]], [[1.0, 1.0]]]).to_sparse_csr(), RuntimeError, "same number"),
         (lambda x: weft.sparse.sampled_addmm(x.t(), x.to_dense(), x.to_dense()), RuntimeError, "csr layout"),
         (lambda x: weft.sparse.mm(x.to_dense(), x.to_dense()), ValueError, "expected a sparse tensor"),
+        (lambda x: weft.sparse.mm(x, x.to_dense(), "prod"), RuntimeError, "reduce type"),
+        (lambda x: weft.sparse.mm(x.to_sparse_csc(), x.to_dense(), "mean"), RuntimeError, "CSR"),
         (lambda x: weft.sparse.spsolve(x, weft.ones(3)), ValueError, "square"),
     ],
 )
@@ -345,3 +370,16 @@ def test_the_switch_of_checks_is_kept():
         return switch.is_enabled()
 
     assert asks() and not switch.is_enabled()
+
+
+def test_rows_are_compressed_and_expanded():  # torch_geometric.index, torch_geometric.edge_index
+    rows, columns = weft.tensor([0, 0, 2]), weft.tensor([1, 2, 0])
+    crow = weft._convert_indices_from_coo_to_csr(rows, 4)
+    assert crow.tolist() == [0, 2, 2, 3, 3]
+    assert weft._convert_indices_from_coo_to_csr(rows, 4, out_int32=True).dtype is weft.int32
+    assert weft._convert_indices_from_csr_to_coo(crow, columns).tolist() == [[0, 0, 2], [1, 2, 0]]
+    assert weft._convert_indices_from_csr_to_coo(crow, columns, transpose=True).tolist() == [[1, 2, 0], [0, 0, 2]]
+    coo = weft.sparse_coo_tensor(weft.stack([rows, columns]), weft.ones(3))
+    assert coo._coalesced_(True) is coo and coo.is_coalesced()
+    with pytest.raises(RuntimeError, match="vector"):
+        weft._convert_indices_from_coo_to_csr(rows[None], 4)

@@ -9,6 +9,8 @@ import ml_dtypes
 import numpy as np
 import torch
 
+SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_bsr, torch.sparse_csc, torch.sparse_bsc)
+
 
 class Untranslatable(Exception):
     """A sample holds something that the library under test has no counterpart of."""
@@ -112,6 +114,8 @@ class Translator:
         """A leaf of the library's with the same values, strides, offset, sharing and ``requires_grad``."""
         if id(tensor) in self.tensors:
             return self.tensors[id(tensor)][1]
+        if tensor.layout in SPARSE and not tensor.is_quantized and tensor.device.type == "cpu":
+            return self.sparse(tensor)
         if tensor.layout is not torch.strided or tensor.device.type != "cpu" or tensor.is_quantized:
             raise Untranslatable(f"a tensor on {tensor.device.type} with layout {tensor.layout}")
         if tensor.ndim > 64:
@@ -124,6 +128,20 @@ class Translator:
             translated.requires_grad_()
         # Both are held, so that their id and their storage's address stay their own.
         self.tensors[id(tensor)] = ((tensor, resolved), translated)
+        return translated
+
+    def sparse(self, tensor: torch.Tensor) -> Any:
+        """A sparse leaf of the library's with the same indices, in the same order, and values."""
+        module, layout, size = self.library.module, tensor.layout, tuple(tensor.shape)
+        if layout is torch.sparse_coo:
+            parts = [self.tensor(part) for part in (tensor._indices(), tensor.detach()._values())]
+            translated = module.sparse_coo_tensor(*parts, size, is_coalesced=tensor.is_coalesced())
+        else:
+            names = ("crow_indices", "col_indices") if layout in SPARSE[1:3] else ("ccol_indices", "row_indices")
+            parts = [self.tensor(getattr(tensor.detach(), name)()) for name in (*names, "values")]
+            translated = module.sparse_compressed_tensor(*parts, size, layout=self(layout))
+        translated = translated.requires_grad_() if tensor.requires_grad else translated
+        self.tensors[id(tensor)] = ((tensor, tensor), translated)
         return translated
 
     def placed(self, tensor: torch.Tensor) -> Any:

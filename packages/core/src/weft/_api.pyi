@@ -275,6 +275,8 @@ from weft.sparse._compressed import sparse_bsr_tensor as sparse_bsr_tensor
 from weft.sparse._compressed import sparse_compressed_tensor as sparse_compressed_tensor
 from weft.sparse._compressed import sparse_csc_tensor as sparse_csc_tensor
 from weft.sparse._compressed import sparse_csr_tensor as sparse_csr_tensor
+from weft.sparse._conversions import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from weft.sparse._conversions import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
 from weft.sparse._products import hspmm as hspmm
 from weft.sparse._products import smm as smm
 from weft.sparse._products import spmm as spmm
@@ -285,6 +287,9 @@ from weft._removed import matrix_rank as matrix_rank
 from weft._removed import solve as solve
 from weft._removed import symeig as symeig
 from weft.utils.dlpack import to_dlpack as to_dlpack
+from weft._symbolic import SymBool as SymBool
+from weft._symbolic import SymFloat as SymFloat
+from weft._symbolic import SymInt as SymInt
 from weft._symbolic import sym_constrain_range as sym_constrain_range
 from weft._symbolic import sym_constrain_range_for_size as sym_constrain_range_for_size
 from weft._symbolic import sym_float as sym_float

@@ -89,6 +89,7 @@ is_autocast_cpu_enabled is_autocast_enabled set_autocast_cpu_dtype set_autocast_
     "weft.sparse._compressed": """
 sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor
 """,
+    "weft.sparse._conversions": "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo",
     "weft.sparse._products": "hspmm smm spmm sspaddmm",
     "weft._removed": "eig lstsq matrix_rank solve symeig",
     "weft.utils.dlpack": "to_dlpack",
@@ -103,6 +104,7 @@ PRIVATE = {
     "weft.__config__",
     "weft.__future__",
     "weft._dynamo",
+    "weft._tensor_str",
     "weft._utils",
 }  # modules that programs touch all the same
 HOMES = {name: home for home, names in LAZY.items() for name in names.split()}

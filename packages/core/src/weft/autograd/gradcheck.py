@@ -8,6 +8,7 @@ with respect to a complex z is dL/dRe + i dL/dIm.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -73,6 +74,8 @@ def gradcheck(
         Compare forward mode, and backward passes.
     fast_mode : bool
         Compare one random projection of the Jacobian instead of all of it.
+    masked : bool, optional
+        Accepted and not used: of sparse tensors the elements that they keep are compared, and no others.
 
     Raises
     ------
@@ -94,6 +97,7 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("gradcheck: Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     args = (inputs,) if isinstance(inputs, TensorBase) else tuple(inputs)
+    func, args = of_values(func, args)
     try:
         check_inputs(args, eps)
         outputs = differentiable(func(*args))
@@ -125,6 +129,24 @@ def gradcheck(
         error.add_note(f"The function is {getattr(func, '__qualname__', func)}, called with {described(args)}")
         raise
     return True
+
+
+def of_values(func: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function of the values of sparse and nested tensors, returning such values, and the values."""
+
+    @functools.wraps(func)
+    def inner(*given: Any) -> Any:
+        wrapped = [each.with_values(part) if is_wrapper(each) else part for each, part in zip(args, given)]
+        result = func(*wrapped)
+        if isinstance(result, (tuple, list)):
+            return tuple(each._inner_values if is_wrapper(each) else each for each in result)
+        return result._inner_values if is_wrapper(result) else result
+
+    return inner, tuple(each._inner_values if is_wrapper(each) else each for each in args)
+
+
+def is_wrapper(value: Any) -> bool:
+    return isinstance(value, TensorBase) and hasattr(value, "_inner_values")
 
 
 def described(value: Any) -> str:
@@ -595,6 +617,7 @@ def gradgradcheck(
     gradcheck : with the other parameters.
     """
     args = (inputs,) if isinstance(inputs, TensorBase) else tuple(inputs)
+    func, args = of_values(func, args)
     outputs = differentiable(func(*args))
     if grad_outputs is None:
         chance = numpy.random.default_rng(1)

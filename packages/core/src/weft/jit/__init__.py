@@ -146,6 +146,14 @@ def script_method(fn: Any) -> Any:
     return fn
 
 
+def _overload(func: Any) -> Any:
+    """Decorator: return one of several signatures of a function; a compiler would choose among them."""
+    return func
+
+
+_overload_method = _overload  # the same of a method
+
+
 # Compilation ------------------------------------------------------------------------------------------------
 
 

@@ -42,6 +42,16 @@ def _to_copy(
     )
 
 
+def _pin_memory(self: Tensor, device: Any = None) -> Any:
+    """A copy in memory that copies to an accelerator read sooner."""
+    return self.pin_memory(device)
+
+
+def _sparse_addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * self + alpha * (mat1 @ mat2)``, with a sparse ``mat1``."""
+    return weft.sparse.addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+
+
 def _unsafe_view(self: Tensor, size: Any) -> Any:
     """A view that nobody takes for one."""
     return self.view(size).detach()

@@ -41,8 +41,19 @@ _LEGACY = {
 }
 
 
-def mm(mat1: Any, mat2: Any) -> Any:
+def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Any:
     """Product of two matrices of which at least one is sparse.
+
+    Parameters
+    ----------
+    mat1, mat2 : Tensor
+    reduce : "sum", "mean", "amax" (or "max") or "amin" (or "min"), optional
+        What is made of the terms of each element, of a CSR and a dense matrix. Default: their sum.
+
+    Raises
+    ------
+    ValueError or RuntimeError
+        If none is sparse, sizes or dtypes do not fit, or ``reduce`` is not there for the layouts.
 
     Examples
     --------
@@ -52,6 +63,8 @@ def mm(mat1: Any, mat2: Any) -> Any:
             [1., 2.]])
     """
     expect_any("sparse.mm", mat1, mat2)
+    if reduce is not None:
+        return import_module("weft.sparse._compressed_products").product_reduced(mat1, mat2, reduce)
     return import_module("weft").mm(mat1, mat2)
 
 

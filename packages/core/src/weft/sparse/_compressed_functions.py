@@ -8,7 +8,7 @@ from typing import Any
 import weft
 from weft._dtypes.dtypes import int64
 from weft._tensor.base import Tensor
-from weft._tensor.layout import sparse_coo, sparse_csr
+from weft._tensor.layout import sparse_coo, sparse_csr, strided
 from weft.ops._geometry import check_index, wrap_dim, wrap_dims
 from weft.sparse._compressed import BLOCK_LAYOUTS, FUNCTIONS, KIND, CompressedTensor, implements, made
 from weft.sparse._conversions import (
@@ -232,8 +232,14 @@ def empty(input: Any, size: Any, dtype: Any) -> Any:
 
 
 @implements("zeros_like")
-def zeros_like(input: Any, *, dtype: Any = None, **options: Any) -> Any:
-    return empty(input, tuple(input.shape), dtype or input.dtype)
+def zeros_like(input: Any, *, dtype: Any = None, layout: Any = None, **options: Any) -> Any:
+    """A tensor of zeros, of the same layout or another one."""
+    found = empty(input, tuple(input.shape), dtype or input.dtype)
+    if layout in (None, input.layout):
+        return found
+    if (layout in BLOCK_LAYOUTS) is (input.layout in BLOCK_LAYOUTS):
+        return to_layout(found, layout, block_of(input))
+    return to_layout(found, sparse_coo if layout is sparse_coo else strided).to_sparse(layout=layout)
 
 
 @implements("empty_like")

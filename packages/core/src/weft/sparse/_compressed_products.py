@@ -14,7 +14,7 @@ from weft.sparse._conversions import compress, coo_from_rows, coordinates, eleme
 from weft.sparse._tensor import SparseTensor
 from weft.sparse._tensor import made as made_coo
 
-__all__ = ["dense_product", "sampled_addmm", "sparse_product", "spsolve"]
+__all__ = ["dense_product", "product_reduced", "sampled_addmm", "sparse_product", "spsolve"]
 
 
 def is_sparse(input: Any) -> bool:
@@ -227,6 +227,34 @@ def check_sampled(input: Any, mat1: Any, mat2: Any) -> None:
             f"sampled_addmm: sizes do not fit: self has {tuple(input.shape)}, mat1 {tuple(mat1.shape)} and mat2 "
             f"{tuple(mat2.shape)}"
         )
+
+
+def product_reduced(input: Any, other: Any, reduce: str) -> Any:
+    """The terms of a product of a CSR and a dense matrix, reduced otherwise than by their sum."""
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
+    if reduce not in ("sum", "mean", "amax", "amin"):
+        raise RuntimeError(f"sparse.mm: reduce type of {reduce} has not been enabled; take sum, mean, amax or amin")
+    if not isinstance(input, CompressedTensor) or input.layout is not sparse_csr or is_sparse(other):
+        raise RuntimeError(f"sparse.mm: reduce takes a CSR and a dense tensor, got {input.layout}, {other.layout}")
+    check_product("sparse.mm", input, other)
+    counts = input._sparse_compressed.diff()[:, None]
+    if reduce in ("sum", "mean"):
+        found = dense_product("sparse.mm", input, other)
+        return found if reduce == "sum" else found / counts.clamp_min(1)
+    row, column = coordinates(input)
+    terms = input._inner_values[:, None] * other.index_select(0, column)
+    chosen = first_extremes(terms.detach(), row, input.shape[0], reduce)
+    found = terms.gather(0, chosen.clamp_max(len(terms) - 1)) if len(terms) else other.new_zeros(chosen.shape)
+    return weft.where(counts > 0, found, 0)
+
+
+def first_extremes(terms: Any, row: Any, rows: int, reduce: str) -> Any:
+    """Which term is the first of the largest (or least) of its row, in each column; of none, one that is not there."""
+    places = row[:, None].expand(terms.shape)
+    extremes = terms.new_zeros((rows, terms.shape[1])).scatter_reduce(0, places, terms, reduce, include_self=False)
+    number = weft.arange(len(terms), device=terms.device)[:, None].expand(terms.shape)
+    number = weft.where(terms == extremes[row], number, len(terms))
+    return weft.full_like(extremes, len(terms), dtype=number.dtype).scatter_reduce(0, places, number, "amin")
 
 
 # Solving

@@ -313,6 +313,24 @@ def coo_compressed(name: str, input: Any, layout: Any, block: tuple[int, int] | 
     return compress((), layout, input.shape, sides, row[None], column[None], blocks)
 
 
+def _convert_indices_from_coo_to_csr(input: Any, size: int, *, out_int32: bool = False) -> Any:
+    """Where the entries of each of ``size`` rows begin, of the row of each entry, in order."""
+    if input.ndim != 1:
+        raise RuntimeError(f"_convert_indices_from_coo_to_csr: expected a vector, got shape {tuple(input.shape)}")
+    counts = weft.bincount(input.to(int64), minlength=size)
+    return padded_cumsum(counts[None])[0].to(weft.int32 if out_int32 else int64)
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Any, col_indices: Any, *, out_int32: bool = False, transpose: bool = False
+) -> Any:
+    """The row and the column of each entry, of compressed rows; the other way round for the transpose."""
+    rows = weft.arange(len(crow_indices) - 1, device=crow_indices.device)
+    parts = [rows.repeat_interleave(crow_indices.diff().to(int64)), col_indices]
+    dtype = weft.int32 if out_int32 else int64
+    return weft.stack([each.to(dtype) for each in (parts[::-1] if transpose else parts)])
+
+
 def coo_from_rows(input: Any) -> tuple[Any, Any, Any]:
     """The compressed rows, columns and values of a matrix of coordinates, whose entries may repeat."""
     (row, column), values = input._sparse_indices, input._inner_values

@@ -97,6 +97,11 @@ class SparseTensor(ValuesWrapper):
         """Whether each coordinate is there once, in order."""
         return self._sparse_coalesced
 
+    def _coalesced_(self, coalesced: bool) -> Any:
+        """Say that each coordinate is there once, in order, or take that back; what is said is not checked."""
+        self._sparse_coalesced = coalesced
+        return self
+
     def sparse_dim(self) -> int:
         """How many dimensions have coordinates."""
         return int(self._sparse_indices.shape[0])
