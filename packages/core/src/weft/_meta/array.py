@@ -1,7 +1,7 @@
 """`MetaArray`: the shape, strides and dtype of an array that has no memory.
 
 It is no subclass of NumPy's array, so that no function in C can reach memory that is not there. What NumPy's functions
-would return for it are rules of shapes: in `weft._meta.namespace`, by the protocols ``__array_function__`` and
+would return for it are rules of shapes: in `functions` and `ufuncs`, by the protocols ``__array_function__`` and
 ``__array_ufunc__``.
 """
 
@@ -11,6 +11,7 @@ import itertools
 import math
 import operator
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy
@@ -373,38 +374,31 @@ class MetaArray(NDArrayOperatorsMixin):
     # NumPy's functions
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from weft._meta.ufuncs import run
-
-        return run(ufunc, method, inputs, kwargs)
+        return protocols.ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from weft._meta.namespace import rule_of
-
-        return rule_of(function)(*args, **kwargs)
+        return protocols.function(function)(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name in METHODS:
-            from weft._meta.namespace import namespace
-
-            return METHODS[name](getattr(namespace, name), self)
+            return partial(protocols.method(name), self)
         raise AttributeError(f"an array of the meta device has no attribute {name!r}")
 
 
-def bound(function: Any, array: MetaArray) -> Any:
-    """A function of arrays as a method of one."""
+class Protocols:
+    """What answers for NumPy's functions; set where the rules are."""
 
-    def method(*args: Any, **kwargs: Any) -> Any:
-        return function(array, *args, **kwargs)
+    ufunc: Any = None
+    function: Any = None
+    method: Any = None
 
-    return method
 
-
-METHODS = dict.fromkeys(
+protocols = Protocols()
+METHODS = frozenset(  # functions that arrays have as methods
     (
         "all any argmax argmin argpartition argsort clip conj conjugate cumprod cumsum dot max mean min nonzero prod "
         "repeat round searchsorted sort std sum trace var"
-    ).split(),
-    bound,
+    ).split()
 )
 
 

@@ -10,8 +10,9 @@ import numpy
 
 from weft._dtypes.dtypes import dtype
 from weft._meta.array import NO_DATA, MetaArray, laid_out, like
+from weft._meta.functions import asarray
 from weft._meta.layout import broadcast_shape, order_of_copy
-from weft._meta.namespace import asarray, namespace
+from weft._meta.namespace import namespace
 from weft._meta.random_stream import MetaStream
 from weft._meta.ufuncs import geometry_of, new_result
 from weft.backend import Backend, import_scientific

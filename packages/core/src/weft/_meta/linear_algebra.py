@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy
+from numpy.linalg import LinAlgError
 
 from weft._meta.array import MetaArray, laid_out, normal_axes
+from weft._meta.functions import result_type, rule
 from weft._meta.layout import broadcast_shape, order_of_copy
-from weft._meta.namespace import result_type, rule
 
 # Of matrices ---------------------------------------------------------------------------------------------------------
 
@@ -36,11 +37,11 @@ def square(array: Any) -> None:
 
     Raises
     ------
-    numpy.linalg.LinAlgError
+    LinAlgError
         If they are not.
     """
     if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
-        raise numpy.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+        raise LinAlgError("Last 2 dimensions of the array must be square")
 
 
 @rule("linalg.inv", "linalg.cholesky", "linalg.matrix_power", "linalg.expm")
