@@ -121,3 +121,27 @@ def test_marks_for_a_profiler_are_refused_where_they_begin():
         marked()
     with pytest.raises(RuntimeError, match="NVTX functions not installed"):
         nvtx.mark("a name")
+
+
+def test_the_type_of_the_type_of_devices_has_a_name():
+    """It stands in an annotation of pytorch-forecasting."""
+    assert isinstance(weft.device, weft.DeviceObjType)
+    assert str | weft.DeviceObjType
+
+
+def test_states_of_a_scaler_are_members():
+    """fastai's mixed precision compares with them."""
+    from weft.amp._grad_scaler import OptState
+
+    assert [each.name for each in OptState] == ["READY", "UNSCALED", "STEPPED"]
+
+
+def test_setting_requires_grad_calls_no_override():
+    """fastai's tensors override requires_grad_ by way of the attribute."""
+
+    class Named(weft.Tensor):
+        def requires_grad_(self, requires_grad=True):
+            self.requires_grad = requires_grad
+            return self
+
+    assert weft.ones(2).as_subclass(Named).requires_grad_().requires_grad

@@ -308,3 +308,25 @@ def test_an_iterator_that_has_ended_is_not_asked_again():
     assert [batch.tolist() for batch in DataLoader(Wrapped(), batch_size=2)] == [[1, 2], [3]]
     assert list(BatchSampler(GoesOn(), 2, drop_last=False)) == [[1, 2], [3]]
     assert list(BatchSampler(GoesOn(), 2, drop_last=True)) == [[1, 2]]
+
+
+def test_iterators_take_what_has_a_loaders_attributes():
+    """fastai makes them of an object of its own; ignite asks for the kind of a loader's dataset."""
+    from weft.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
+
+    class Loader:
+        _IterableDataset_len_called, _auto_collation, drop_last, generator = None, False, False, None
+        _dataset_kind = _DatasetKind.Iterable
+        _index_sampler = range(10)
+
+        def __init__(self):
+            self.dataset = self
+
+        def collate_fn(self, sample):
+            return sample * 2
+
+        def __iter__(self):
+            return iter([1, 2, 3])
+
+    assert list(_SingleProcessDataLoaderIter(Loader())) == [2, 4, 6]
+    assert DataLoader([1])._dataset_kind == _DatasetKind.Map

@@ -705,3 +705,10 @@ def test_workers_read_a_dataset_that_is_its_own_iterator_to_its_end(persistent):
     for _ in range(2):
         got = [batch.tolist() for batch, _ in zip(loader, range(20))]
         assert got == [[1, 2], [1, 2], [3, 4], [3, 4], [5], [5]]
+
+
+def test_a_worker_seeds_numpy_with_pytorchs_numbers():
+    """tensordict's own workers ask for them."""
+    from weft.utils.data._utils.worker import _generate_state
+
+    assert _generate_state(123, 4) == [3133042655, 609701789, 3156826794, 1639029168]

@@ -97,9 +97,11 @@ class Variational(gpytorch.models.ApproximateGP):
         return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
 
 
+torch.set_default_dtype(torch.float64)  # in float32 the covariance's inverse has few digits
+x, y = x.double(), y.double()
 for likelihood, targets in (
     (gpytorch.likelihoods.GaussianLikelihood(), y),
-    (gpytorch.likelihoods.BernoulliLikelihood(), (y > 0).float()),
+    (gpytorch.likelihoods.BernoulliLikelihood(), (y > 0).double()),
     (gpytorch.likelihoods.StudentTLikelihood(), y),
 ):
     torch.manual_seed(3)

@@ -34,6 +34,7 @@ BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor Cha
 ComplexDoubleStorage ComplexFloatStorage DoubleStorage DoubleTensor FloatStorage FloatTensor HalfStorage HalfTensor
 IntStorage IntTensor LongStorage LongTensor ShortStorage ShortTensor Storage set_default_tensor_type typename
 """,
+    "weft._devices.devices": "DeviceObjType",
     "weft._dtypes.named": "complex32 qint32 qint8 quint2x4 quint4x2 quint8",
     "weft._settings": """
 are_deterministic_algorithms_enabled compiled_with_cxx11_abi get_deterministic_debug_mode get_file_path

@@ -104,6 +104,7 @@ renew_in_child(sys.modules[__name__], "_lock", threading.Lock)
 _backend: Any = None  # `weft.plugins.backend`, which is imported when first asked for
 
 cpu = device("cpu")
+DeviceObjType = type(device)  # PyTorch's name, in annotations of pytorch-forecasting
 
 
 def current_device() -> device:

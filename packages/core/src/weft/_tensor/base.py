@@ -205,7 +205,7 @@ class Tensor(Methods):
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
-        self.requires_grad_(value)
+        self._set_requires_grad(value)  # not requires_grad_, which fastai overrides by way of this
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Say whether operations on a leaf are recorded.
@@ -219,6 +219,10 @@ class Tensor(Methods):
             raise TypeError(
                 f"requires_grad_(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
             )
+        self._set_requires_grad(requires_grad)
+        return self
+
+    def _set_requires_grad(self, requires_grad: bool) -> None:
         if requires_grad and not self._key.is_differentiable:
             raise RuntimeError(
                 f"requires_grad_: only Tensors of floating point and complex dtype can require gradients; this one is "
@@ -232,7 +236,7 @@ class Tensor(Methods):
             )
         if not self.is_leaf:
             if requires_grad:
-                return self
+                return
             raise RuntimeError(
                 "requires_grad_: you can only change requires_grad flags of leaf variables. If you want to use a "
                 "computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
@@ -240,7 +244,6 @@ class Tensor(Methods):
         self._requires_grad = bool(requires_grad)
         if requires_grad and counter is not None and counter.views is not None and self._view_base is None:
             spread_history(self)
-        return self
 
     @property
     def grad_fn(self) -> Any:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 from weft._engine.tensor import TensorBase
 from weft.amp._autocast import device_name
 from weft.autograd.grad_mode import no_grad
 
-__all__ = ["GradScaler"]
+__all__ = ["GradScaler", "OptState"]
 
-READY, UNSCALED, STEPPED = range(3)  # what was done to an optimizer since the last update
+
+class OptState(Enum):
+    """What was done to an optimizer since the last update. fastai reads it by this name."""
+
+    READY, UNSCALED, STEPPED = range(3)
 
 
 class GradScaler:
@@ -68,7 +73,7 @@ class GradScaler:
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = 0
-        self._states: dict[int, int] = {}  # by the optimizer's id
+        self._states: dict[int, OptState] = {}  # by the optimizer's id
         self._found_inf: dict[int, bool] = {}
 
     def is_enabled(self) -> bool:
@@ -116,10 +121,10 @@ class GradScaler:
         if not self._enabled:
             return
         self._check_scale("unscale_")
-        state = self._states.get(id(optimizer), READY)
-        if state == UNSCALED:
+        state = self._states.get(id(optimizer), OptState.READY)
+        if state == OptState.UNSCALED:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        if state == STEPPED:
+        if state == OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         found = False
         with no_grad():
@@ -129,7 +134,7 @@ class GradScaler:
                 grad.mul_(1.0 / self._scale)
                 found = found or not bool(grad.isfinite().all())
         self._found_inf[id(optimizer)] = found
-        self._states[id(optimizer)] = UNSCALED
+        self._states[id(optimizer)] = OptState.UNSCALED
 
     def _check_scale(self, name: str) -> None:
         if self._scale is None:
@@ -155,12 +160,12 @@ class GradScaler:
         if "closure" in kwargs:
             raise RuntimeError("step: Closure use is not currently supported if GradScaler is enabled.")
         self._check_scale("step")
-        state = self._states.get(id(optimizer), READY)
-        if state == STEPPED:
+        state = self._states.get(id(optimizer), OptState.READY)
+        if state == OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
-        if state == READY:
+        if state == OptState.READY:
             self.unscale_(optimizer)
-        self._states[id(optimizer)] = STEPPED
+        self._states[id(optimizer)] = OptState.STEPPED
         if not self._gradients(optimizer):
             raise AssertionError("step: No inf checks were recorded for this optimizer: no parameter has a gradient")
         return None if self._found_inf[id(optimizer)] else optimizer.step(*args, **kwargs)

@@ -217,6 +217,12 @@ def _answer(fetcher: Fetcher | ExceptionWrapper, index: Any, writer: SegmentWrit
         return writer.pack(ExceptionWrapper(where))
 
 
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """NumPy's seed for a worker: PyTorch's numbers and name, which tensordict's own workers import."""
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return [int(word) for word in np.random.SeedSequence(entropy).generate_state(4)]
+
+
 def _prepare(job: Job) -> None:
     """Seed the generators, each of them differently in each worker, and run the user's function."""
     global _worker_info
@@ -227,8 +233,7 @@ def _prepare(job: Job) -> None:
     random.seed(seed)
     weft.manual_seed(seed)
     # NumPy's global generator is what data sets use; from one seed it would repeat the stream of Python's.
-    entropy = [job.worker_id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))  # noqa: NPY002
+    np.random.seed(_generate_state(job.base_seed, job.worker_id))  # noqa: NPY002
     if job.init_fn is not None:
         job.init_fn(job.worker_id)
 
