@@ -1,5 +1,9 @@
 """A training loop with accelerate: accumulation, clipping, gathering, saved and restored state; big-model helpers."""
 
+# /// script
+# dependencies = ["accelerate==1.15.0"]
+# ///
+
 import tempfile
 
 import torch

@@ -1,5 +1,9 @@
 """Data sets from CSV and from memory: mapped, filtered, shuffled, split, formatted as tensors, loaded in batches."""
 
+# /// script
+# dependencies = ["datasets==5.2.0"]
+# ///
+
 import tempfile
 from pathlib import Path
 

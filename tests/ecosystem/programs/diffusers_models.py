@@ -1,5 +1,9 @@
 """diffusers with random weights: a UNet trained and sampled, schedulers, an autoencoder, Stable Diffusion."""
 
+# /// script
+# dependencies = ["diffusers==0.42.1", "transformers==5.23.0", "accelerate==1.15.0"]
+# ///
+
 import tempfile
 
 import torch

@@ -1,5 +1,9 @@
 """Adapters of peft on a tiny Llama: LoRA (trained, merged, saved, read), DoRA, IA3, prefix and prompt tuning, LoHa."""
 
+# /// script
+# dependencies = ["peft==0.21.2", "transformers==5.23.0"]
+# ///
+
 import tempfile
 
 import torch

@@ -1,5 +1,9 @@
 """safetensors: files of tensors of every dtype written, read whole, by name, in slices, and shared tensors."""
 
+# /// script
+# dependencies = ["safetensors==0.8.0"]
+# ///
+
 import tempfile
 from pathlib import Path
 

@@ -1,5 +1,9 @@
 """sentence-transformers with a tiny model that is built here: embeddings, similarity, search, training, saving."""
 
+# /// script
+# dependencies = ["sentence-transformers==6.2.0", "transformers==5.23.0"]
+# ///
+
 import tempfile
 
 import torch

@@ -1,5 +1,9 @@
 """Checkpoints of transformers: written and read back whole, in shards and as .bin, and a head of another size."""
 
+# /// script
+# dependencies = ["transformers==5.23.0", "safetensors==0.8.0"]
+# ///
+
 import json
 import tempfile
 from pathlib import Path

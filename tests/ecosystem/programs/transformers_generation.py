@@ -1,5 +1,9 @@
 """Generation with tiny random models: greedy, without cache, padded, beams, sampled, assisted, static caches."""
 
+# /// script
+# dependencies = ["transformers==5.23.0"]
+# ///
+
 import torch
 import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM

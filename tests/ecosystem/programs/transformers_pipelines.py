@@ -1,5 +1,9 @@
 """Pipelines of transformers with tiny random models and tokenizers that are built here."""
 
+# /// script
+# dependencies = ["transformers==5.23.0"]
+# ///
+
 import numpy as np
 import torch
 import transformers

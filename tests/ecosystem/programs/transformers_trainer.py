@@ -1,5 +1,9 @@
 """Trainer of transformers: losses, evaluation, a run that is resumed; schedules, accumulation, clipping."""
 
+# /// script
+# dependencies = ["transformers==5.23.0", "accelerate==1.15.0"]
+# ///
+
 import tempfile
 
 import torch

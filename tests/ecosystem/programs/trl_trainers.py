@@ -1,5 +1,9 @@
 """trl's trainers on a tiny Llama: supervised fine-tuning (whole and with LoRA), preferences (DPO), a reward model."""
 
+# /// script
+# dependencies = ["trl==1.16.0", "peft==0.21.2", "transformers==5.23.0", "datasets==5.2.0"]
+# ///
+
 import tempfile
 
 import torch
