@@ -1,6 +1,7 @@
 """weft.save and weft.load: PyTorch's files both ways, and what a file may not do."""
 
 import copy
+import copyreg
 import gzip
 import importlib
 import io
@@ -1088,3 +1089,23 @@ def test_names_in_a_pickle_are_those_that_pickletools_finds(protocol):
     assert {"fractions.Fraction", "collections.OrderedDict"} <= found
     assert found <= {"fractions.Fraction", "collections.OrderedDict", "builtins.set", "builtins.bytearray",
                      "_codecs.encode", "copyreg._reconstructor", "builtins.object"}  # fmt: skip
+
+
+def test_another_modules_pickler_says_how_others_are_reduced():
+    """fastai exports its learners with cloudpickle, whose pickler writes what cannot be imported."""
+
+    class Pickler(pickle.Pickler):
+        dispatch_table = copyreg.dispatch_table
+
+        def reducer_override(self, obj):
+            return (str, ("a function",)) if isinstance(obj, types.FunctionType) else NotImplemented
+
+    module = types.ModuleType("a_pickle")
+    module.Pickler = Pickler
+    file = io.BytesIO()
+    weft.save({"f": lambda: 1, "x": weft.ones(2), "kind": weft.Tensor}, file, pickle_module=module)
+    file.seek(0)
+    found = weft.load(file, weights_only=False)
+    assert (found["f"], found["x"].tolist(), found["kind"]) == ("a function", [1.0, 1.0], weft.Tensor)
+    with pytest.raises(ValueError, match="one whose Pickler has reducer_override"):
+        weft.save(1, io.BytesIO(), pickle_module=types.ModuleType("another"))

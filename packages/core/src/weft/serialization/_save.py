@@ -49,7 +49,7 @@ def save(
     f : str, path or object with a ``write`` method
         A path is replaced only when everything has been written to disk: a crash leaves the old file.
     pickle_module : module, optional
-        Only Python's own ``pickle``.
+        Default: Python's own ``pickle``. With ``cloudpickle``, functions and classes of a program are written, too.
     pickle_protocol : int, default 2
         PyTorch's safe loading reads 2 only.
     _use_new_zipfile_serialization : bool, default True
@@ -59,6 +59,8 @@ def save(
 
     Raises
     ------
+    ValueError
+        If ``pickle_module`` is another one.
     RuntimeError
         If the path's folder does not exist, or if two tensors are views of the same memory as
         different dtypes.
@@ -72,14 +74,18 @@ def save(
     >>> weft.load(file)
     {'weight': tensor([1., 1.])}
     """
-    if pickle_module not in (None, pickle):
-        raise ValueError(f"save: pickle_module must be Python's pickle, got {pickle_module!r}")
+    if pickle_module is pickle:
+        pickle_module = None
+    if pickle_module is not None and not hasattr(getattr(pickle_module, "Pickler", None), "reducer_override"):
+        raise ValueError(
+            f"save: pickle_module must be Python's pickle, or one whose Pickler has reducer_override (cloudpickle); "
+            f"got {pickle_module!r}"
+        )
     path = os.fspath(f) if isinstance(f, str | os.PathLike) else None
     if path is None and not hasattr(f, "write"):
         raise AttributeError(f"save: f must be a path or have a write method, got {type(f).__name__}")
-    content = pickled(
-        obj, pickle_protocol, not _use_new_zipfile_serialization
-    )  # what cannot be pickled touches no file
+    old = not _use_new_zipfile_serialization
+    content = pickled(obj, pickle_protocol, old, pickle_module)  # what cannot be pickled touches no file
     with contextlib.nullcontext(f) if path is None else replacing(path) as file:
         if _use_new_zipfile_serialization:
             write(content, file, _archive_name(path), _compute_crc32, not _disable_byteorder_record)

@@ -6,6 +6,7 @@ import io
 import pickle
 import struct
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy
@@ -38,10 +39,10 @@ __all__ = ["Content", "pickled", "replacing", "write", "write_legacy"]
 Content = tuple[bytes, list[tuple[UntypedStorage, Any]]]  # a pickle; its storages with their dtypes, None for bytes
 
 
-def pickled(obj: object, protocol: int, old: bool = False) -> Content:
+def pickled(obj: object, protocol: int, old: bool = False, pickle_module: ModuleType | None = None) -> Content:
     """Return the pickle of an object, and the storages that it refers to, in the order of their keys."""
     stream = io.BytesIO()
-    pickler = TorchPickler(stream, protocol, old)
+    pickler = TorchPickler(stream, protocol, old, pickle_module)
     pickler.dump(obj)
     return stream.getvalue(), [(storage, pickler.dtypes[storage]) for storage in pickler.storages]
 
@@ -101,10 +102,20 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
     ----------
     old : bool
         For the format of before PyTorch 1.6.
+    pickle_module : module, optional
+        Whose pickler says how other objects are reduced: cloudpickle's writes functions and classes that cannot be
+        imported.
     """
 
-    def __init__(self, file: io.BytesIO, protocol: int, old: bool = False) -> None:
+    def __init__(
+        self, file: io.BytesIO, protocol: int, old: bool = False, pickle_module: ModuleType | None = None
+    ) -> None:
         super().__init__(file, protocol)
+        self._reduce_others: Any = None
+        if pickle_module is not None:
+            other = pickle_module.Pickler(io.BytesIO(), protocol)
+            self._reduce_others = other.reducer_override
+            self.dispatch_table = other.dispatch_table
         self._old = old
         self.storages: dict[UntypedStorage, str] = {}  # with the key of the record that it becomes
         self.dtypes: dict[UntypedStorage, Any] = {}
@@ -137,7 +148,9 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
         """What stands in the file for a tensor and its like; a string means a name."""
         if not isinstance(obj, self._kinds):
-            return NotImplemented
+            if self._reduce_others is None or id(obj) in self._names:
+                return NotImplemented
+            return self._reduce_others(obj)
         if isinstance(obj, Reduced):
             return obj.function, obj.arguments
         if isinstance(obj, self._kinds[:2]):
