@@ -261,6 +261,7 @@ def test_components_of_any_sizes():
         [[2, 2, 2, 2, 2], [-1, -1, -1, -1, -1]],
     ]
     assert x[1].equal(parts[1])
+    assert x._nested_tensor_size().tolist() == [[2, 3], [1, 5]]  # torch_geometric.utils.from_nested_tensor
     with pytest.raises(RuntimeError, match="irregular"):
         x.size(1)
 

@@ -51,7 +51,8 @@ def test_dense_to_sparse_and_back():
 
 def test_products_agree_with_dense_ones_and_give_gradients(sparse, values):
     b = weft.arange(8.0).view(4, 2).requires_grad_()
-    for result in (sparse @ b, weft.mm(sparse, b), weft.spmm(sparse, b), weft.sparse.mm(sparse, b)):
+    products = (weft.mm, weft.spmm, weft.sparse.mm, weft.dsmm)  # dsmm: linear_operator
+    for result in (sparse @ b, *(product(sparse, b) for product in products)):
         assert result.tolist() == [[36.0, 45.0], [20.0, 29.0]]
     weft.spmm(sparse, b).sum().backward()
     assert values.grad.tolist() == [9.0, 1.0, 9.0, 9.0]

@@ -188,6 +188,7 @@ from weft.nn.functional.quantized import _int_conv3d as _int_conv3d
 from weft._tensor.legacy_types import Storage as Storage
 from weft._tensor.legacy_types import set_default_tensor_type as set_default_tensor_type
 from weft._tensor.legacy_types import typename as typename
+from weft._devices.devices import DeviceObjType as DeviceObjType
 from weft._dtypes.named import complex32 as complex32
 from weft._dtypes.named import qint32 as qint32
 from weft._dtypes.named import qint8 as qint8
@@ -277,6 +278,7 @@ from weft.sparse._compressed import sparse_csc_tensor as sparse_csc_tensor
 from weft.sparse._compressed import sparse_csr_tensor as sparse_csr_tensor
 from weft.sparse._conversions import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
 from weft.sparse._conversions import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
+from weft.sparse._products import dsmm as dsmm
 from weft.sparse._products import hspmm as hspmm
 from weft.sparse._products import smm as smm
 from weft.sparse._products import spmm as spmm

@@ -91,7 +91,7 @@ is_autocast_cpu_enabled is_autocast_enabled set_autocast_cpu_dtype set_autocast_
 sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor sparse_csr_tensor
 """,
     "weft.sparse._conversions": "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo",
-    "weft.sparse._products": "hspmm smm spmm sspaddmm",
+    "weft.sparse._products": "dsmm hspmm smm spmm sspaddmm",
     "weft._removed": "eig lstsq matrix_rank solve symeig",
     "weft.utils.dlpack": "to_dlpack",
     "weft._symbolic": """

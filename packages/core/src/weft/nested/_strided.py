@@ -79,6 +79,10 @@ class StridedNestedTensor(ValuesWrapper):
         """The components in a dense tensor, with padding behind each; see `weft.nested.to_padded_tensor`."""
         return to_padded_tensor(self, padding, output_size)
 
+    def _nested_tensor_size(self) -> Any:
+        """The size of each component, one in a row."""
+        return weft.tensor(self._nested_sizes, dtype=weft.int64).reshape(len(self), self.ndim - 1)
+
     def with_values(self, values: Any) -> Any:
         """Other elements for components of the same sizes."""
         return made(values, self._nested_sizes)

@@ -9,7 +9,7 @@ from weft.sparse._compressed import FUNCTIONS as COMPRESSED_FUNCTIONS
 from weft.sparse._compressed_products import dense_product, sparse_product
 from weft.sparse._tensor import FUNCTIONS, SparseTensor, expect_sparse, implements, made
 
-__all__ = ["hspmm", "smm", "spmm", "sspaddmm"]
+__all__ = ["dsmm", "hspmm", "smm", "spmm", "sspaddmm"]
 
 
 @implements("mm matmul mv __matmul__ __rmatmul__")
@@ -58,6 +58,9 @@ def spmm(input: Any, mat2: Any) -> Any:
             [3., 4.]])
     """
     return weft.mm(input, mat2)
+
+
+dsmm = spmm  # by the name that it had first
 
 
 @implements("smm")
