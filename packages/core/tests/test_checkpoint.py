@@ -166,7 +166,7 @@ def test_what_was_saved_beyond_the_first_time_is_told_and_debug_says_why_it_spea
 
 
 def test_a_choice_of_ops_to_keep_changes_no_number():
-    """Trl chooses attention's output; everything is computed again."""
+    """Trl chooses attention's output."""
     kept = checkpoints.create_selective_checkpoint_contexts
     policy = checkpoints.CheckpointPolicy.MUST_SAVE
     x = weft.rand(3, requires_grad=True)

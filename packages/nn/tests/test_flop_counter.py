@@ -113,7 +113,7 @@ def test_counters_in_each_other_both_count():
 
 
 def test_a_formula_of_ones_own_is_used():
-    mapping = {"core::exp": lambda input, *_, result: ("exp", 10 * input.size)}
+    mapping = {weft.ops.aten.exp: lambda shape, out_shape=None: 10 * shape.numel()}
     assert by_name(counted(lambda: weft.ones(3).exp(), custom_mapping=mapping)) == {"aten.exp": 30}
     assert callable(register_flop_formula([])(lambda: None))
 

@@ -181,7 +181,7 @@ class OwnOverloads(OpOverloadPacket):
         """Run the op on positional arguments, in its own order."""
         if hasattr(self.op, "arguments"):
             return self.op(**dict(zip(self.op.arguments, args)), **kwargs)
-        return self.op.function(*args, **kwargs)
+        return self.op(**self.op.named(args, kwargs))
 
 
 class Namespace:

@@ -173,7 +173,8 @@ def written(name: str) -> None:
 
     @shown(f"core::{name}")
     def _(input: Any, other: Any, **options: Any) -> Any:
-        return overload_of(f"{name}.Tensor")(input, other, **{key: each for key, each in options.items() if each != 1})
+        overload = f"{name}.Tensor_mode" if options.get("rounding_mode") else f"{name}.Tensor"
+        return overload_of(overload)(input, other, **{key: each for key, each in given(options).items() if each != 1})
 
 
 for _name in ("add_", "sub_", "mul_", "div_"):
@@ -595,6 +596,12 @@ def _(input: Any, dim: int, index: Any, src: Any, adds: bool) -> Any:
     return overload_of("scatter.src" if isinstance(src, TensorBase) else "scatter.value")(input, dim, index, src)
 
 
+@shown("core::scatter_")
+def _(input: Any, dim: int, index: Any, src: Any, **options: Any) -> Any:
+    overload = "scatter_.src" if isinstance(src, TensorBase) else "scatter_.value"
+    return overload_of(overload)(input, dim, index, src, **given(options))
+
+
 @shown("core::clamp")
 def _(input: Any, min: Any, max: Any) -> Any:
     bounds = [min, *[max] * (max is not None)]
@@ -668,6 +675,44 @@ def _(input: Any, **options: Any) -> Any:
 @shown("core::full_like")
 def _(input: Any, fill_value: Any, **options: Any) -> Any:
     return aten.full_like.default(input, fill_value, **{"pin_memory": False} | given(options))
+
+
+@shown("core::uniform_")
+def _(input: Any, low: Any = 0, high: Any = 1, generator: Any = None) -> Any:
+    bounds = [] if (low, high) == (0, 1) else [low, high]
+    return aten.uniform_.default(input, *bounds, **given({"generator": generator}))
+
+
+@shown("core::bernoulli_")
+def _(input: Any, p_each: Any = 0.5, p: Any = None, generator: Any = None) -> Any:
+    chance = p_each if p is None else p
+    overload = "bernoulli_.Tensor" if isinstance(chance, TensorBase) else "bernoulli_.float"
+    return overload_of(overload)(input, chance, **given({"generator": generator}))
+
+
+@shown("core::random_")
+def _(input: Any, low: Any = None, high: Any = None, generator: Any = None) -> Any:
+    bounds = [each for each in (low, high) if each is not None]
+    overload = ("random_.default", "random_.to", "random_.from")[len(bounds)]
+    return overload_of(overload)(input, *bounds, **given({"generator": generator}))
+
+
+@shown("core::bernoulli")
+def _(input: Any, p: Any = None, generator: Any = None) -> Any:
+    return aten.bernoulli.default(input, **given({"generator": generator}))
+
+
+@shown("core::multinomial")
+def _(input: Any, count: int, replacement: bool, generator: Any) -> Any:
+    return aten.multinomial.default(input, count, *[True] * replacement, **given({"generator": generator}))
+
+
+@shown("core::randint")
+def _(*, args: Any = (), low: Any = None, high: Any = None, size: Any = None, **options: Any) -> Any:
+    numbers = [*args, *(each for each in (low, high, size) if each is not None)]
+    *bounds, sizes = numbers
+    overload = "randint.low" if len(bounds) == 2 else "randint.default"
+    return overload_of(overload)(*bounds, list(sizes), **placed(options))
 
 
 def unshown(name: str, args: dict[str, Any]) -> Any:

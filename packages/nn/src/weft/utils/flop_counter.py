@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 from collections import defaultdict
@@ -9,118 +10,173 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from weft import Tensor, ops
-from weft.library.kernels import wrap_kernels
 from weft.library.state import local
 from weft.nn import Module
 from weft.nn._module.hooks import register_module_forward_hook, register_module_forward_pre_hook
+from weft.utils._python_dispatch import TorchDispatchMode
+from weft.utils._pytree import tree_map
 
 __all__ = ["FlopCounterMode", "flop_registry", "register_flop_formula"]
 
-Count = tuple[str, int]  # the name that PyTorch's dispatcher has for the op, and the operations
+Formula = Callable[..., int]
 
-flop_registry: dict[str, Callable[..., Count]] = {}
-"""From an op's name (``"nn::conv2d"``) to its formula: of the arrays that its kernel gets and of its result."""
+aten = ops.aten
+flop_registry: dict[Any, Formula] = {}
+"""From an operator (``weft.ops.aten.mm``) to its formula, which gets its arguments, and its result as ``out_val``."""
 
 
-def register_flop_formula(targets: str | list[str]) -> Callable[[Callable[..., Count]], Callable[..., Count]]:
-    """Decorator: the formula for the ops of these names.
+def of_shapes(formula: Formula) -> Formula:
+    """A formula of arguments, from one of their shapes."""
+
+    @functools.wraps(formula)
+    def wrapped(*args: Any, out_val: Any = None, **kwargs: Any) -> int:
+        args, kwargs, shape = tree_map(shape_of, (args, kwargs, out_val))
+        return formula(*args, out_shape=shape, **kwargs)
+
+    return wrapped
+
+
+def shape_of(value: Any) -> Any:
+    """A tensor's shape; other values as they are."""
+    return value.shape if isinstance(value, Tensor) else value
+
+
+def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Formula], Formula]:
+    """Decorator: the formula for operators.
 
     Parameters
     ----------
-    targets : str or list of str
-        As in ``"nn::conv2d"``; ``weft.library`` gives ops of one's own such names. The formula is called with what the
-        kernel is called with, and ``result=``, and returns a name to count under and a number.
+    targets : OpOverloadPacket or list of them
+        As ``weft.ops.aten.mm``. The formula is called with the operator's arguments, shapes in place of tensors, and
+        with ``out_shape``.
+    get_raw : bool
+        It gets the tensors themselves, and ``out_val``.
     """
 
-    def register(formula: Callable[..., Count]) -> Callable[..., Count]:
-        for target in [targets] if isinstance(targets, str) else targets:
-            flop_registry[target] = formula
+    def register(formula: Formula) -> Formula:
+        for target in targets if isinstance(targets, (list, tuple)) else [targets]:
+            flop_registry[target] = formula if get_raw else of_shapes(formula)
+        formula._get_raw = get_raw  # type: ignore[attr-defined]
         return formula
 
     return register
 
 
-@register_flop_formula("core::matmul")
-def matmul_flop(input: Any, other: Any, *_: Any, result: Any = None) -> Count:
-    """Twice m n k for each product of an (m, k) and a (k, n) matrix; with a vector none, as PyTorch counts."""
-    if other.ndim < 2 or input.ndim < 1:
-        return "mv", 0
-    count = 2 * math.prod(result.shape) * input.shape[-1]
-    return "mm" if input.ndim <= 2 or other.ndim == 2 else "bmm", count
+@register_flop_formula(aten.mm)
+def mm_flop(a: Any, b: Any, *_: Any, out_shape: Any = None, **options: Any) -> int:
+    """Twice m n k for the product of an (m, k) and a (k, n) matrix."""
+    return 2 * math.prod(a) * b[-1]
 
 
-@register_flop_formula("core::addmm")
-def addmm_flop(input: Any, mat1: Any, mat2: Any, *_: Any, result: Any = None) -> Count:
+@register_flop_formula(aten.addmm)
+def addmm_flop(input: Any, a: Any, b: Any, *_: Any, out_shape: Any = None, **options: Any) -> int:
     """As for the product alone."""
-    return "addmm" if mat1.ndim == 2 else "baddbmm", 2 * math.prod(result.shape) * mat1.shape[-1]
+    return mm_flop(a, b)
 
 
-@register_flop_formula("nn::linear")
-def linear_flop(input: Any, weight: Any, bias: Any = None, *_: Any, result: Any = None) -> Count:
-    """As for the product alone."""
-    return "mm" if bias is None else "addmm", 2 * math.prod(input.shape) * weight.shape[0]
+@register_flop_formula(aten.bmm)
+def bmm_flop(a: Any, b: Any, *_: Any, out_shape: Any = None, **options: Any) -> int:
+    """As for a product of matrices, for each of the batch."""
+    return 2 * math.prod(a) * b[-1]
 
 
-@register_flop_formula([f"nn::conv{n}d" for n in (1, 2, 3)])
-def conv_flop(input: Any, weight: Any, *_: Any, result: Any = None) -> Count:
-    """Twice the elements of the filter for each place of each output."""
-    return _convolution(), 2 * result.shape[0] * math.prod(result.shape[2:]) * weight.size
+@register_flop_formula(aten.baddbmm)
+def baddbmm_flop(input: Any, a: Any, b: Any, *_: Any, out_shape: Any = None, **options: Any) -> int:
+    """As for the products alone."""
+    return bmm_flop(a, b)
 
 
-@register_flop_formula([f"nn::conv{n}d_input_gradient" for n in (1, 2, 3)])
-def conv_input_gradient_flop(output_grad: Any, weight: Any, *_: Any, result: Any = None) -> Count:
-    """Forward, it is a transposed convolution."""
-    return _convolution(), 2 * output_grad.shape[0] * math.prod(output_grad.shape[2:]) * weight.size
+@register_flop_formula(aten.convolution)
+def conv_flop(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    *_: Any,
+    out_shape: Any = None,
+    **options: Any,
+) -> int:
+    """Twice the elements of the filter for each place of each output; of each input, where it is transposed."""
+    places = input if transposed else out_shape
+    return 2 * places[0] * math.prod(places[2:]) * math.prod(weight)
 
 
-@register_flop_formula([f"nn::conv{n}d_weight_gradient" for n in (1, 2, 3)])
-def conv_weight_gradient_flop(output_grad: Any, input: Any, *_: Any, result: Any = None) -> Count:
-    """As PyTorch counts, which takes all channels of the input also where there are groups."""
-    kernel = math.prod(result.shape[2:])
-    return _convolution(), 2 * kernel * math.prod(output_grad.shape) * input.shape[1]
+@register_flop_formula(aten.convolution_backward)
+def conv_backward_flop(
+    output_grad: Any,
+    input: Any,
+    weight: Any,
+    bias_sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    output_mask: Any,
+    out_shape: Any = None,
+    **options: Any,
+) -> int:
+    """The gradient of the input is a transposed convolution; that of the weights takes all channels, as PyTorch counts.
+
+    Where there are groups as well.
+    """
+    count = 0
+    if output_mask[0]:
+        count += 2 * output_grad[0] * math.prod(output_grad[2:]) * math.prod(weight)
+    if output_mask[1]:
+        count += 2 * math.prod(weight[2:]) * math.prod(output_grad) * input[1]
+    return count
 
 
-@register_flop_formula("nn::attention")
-def attention_flop(query: Any, key: Any, value: Any, *_: Any, result: Any = None) -> Count:
+@register_flop_formula(aten._scaled_dot_product_flash_attention_for_cpu)
+def attention_flop(query: Any, key: Any, value: Any, *_: Any, out_shape: Any = None, **options: Any) -> int:
     """Two matrix products: the scores, and the weighted values; masks save nothing."""
-    return "_scaled_dot_product_flash_attention", _attention_products(query, key, query, value)
+    return _attention_products(query, key, query, value)
 
 
-@register_flop_formula("nn::attention_gradient")
-def attention_gradient_flop(output_grad: Any, query: Any, key: Any, value: Any, *_: Any, result: Any = None) -> Count:
+def attention_gradient_flop(grad: Any, query: Any, key: Any, value: Any, *_: Any) -> tuple[str, int]:
     """Five: the scores again, and the gradients of scores, values, queries and keys."""
     count = _attention_products(query, key, query, query, query, value, value)
-    return "_scaled_dot_product_flash_attention_backward", count
+    return "_scaled_dot_product_flash_attention_for_cpu_backward", count
 
 
-@register_flop_formula("nn::lstm_layer")
-def lstm_flop(input: Any, h: Any, c: Any, weight_ih: Any, weight_hh: Any, *_: Any, result: Any = None) -> Count:
+def lstm_flop(input: Any, h: Any, c: Any, weight_ih: Any, weight_hh: Any, *_: Any) -> tuple[str, int]:
     """Two products for each row: of the input and of the state before it."""
-    return "addmm", 2 * input.shape[0] * (weight_ih.size + weight_hh.size)
+    return "addmm", 2 * input[0] * (math.prod(weight_ih) + math.prod(weight_hh))
 
 
-@register_flop_formula(["nn::gru_layer", "nn::rnn_layer"])
-def gru_flop(input: Any, h: Any, weight_ih: Any, weight_hh: Any, *_: Any, result: Any = None) -> Count:
+def gru_flop(input: Any, h: Any, weight_ih: Any, weight_hh: Any, *_: Any) -> tuple[str, int]:
     """As for an LSTM, of fewer gates."""
-    return "addmm", 2 * input.shape[0] * (weight_ih.size + weight_hh.size)
+    return "addmm", 2 * input[0] * (math.prod(weight_ih) + math.prod(weight_hh))
 
 
-@register_flop_formula([f"nn::{name}_layer_gradient" for name in ("lstm", "gru", "rnn")])
-def recurrent_gradient_flop(input: Any, weight_ih: Any, weight_hh: Any, *args: Any, result: Any = None) -> Count:
+def recurrent_gradient_flop(input: Any, weight_ih: Any, weight_hh: Any, *args: Any) -> tuple[str, int]:
     """The gradients of the state and of both weights, and of the input where it is asked for."""
-    return "mm", 2 * input.shape[0] * (2 * weight_hh.size + (2 if args[-1][0] else 1) * weight_ih.size)
+    inputs = (2 if args[-1][0] else 1) * math.prod(weight_ih)
+    return "mm", 2 * input[0] * (2 * math.prod(weight_hh) + inputs)
+
+
+# Ops that are shown under names of weft's own: what PyTorch counts them under, and how many.
+OWN: dict[str, Callable[..., tuple[str, int]]] = {
+    "nn.attention": lambda *args: ("_scaled_dot_product_flash_attention_for_cpu", attention_flop(*args)),
+    "nn.attention_gradient": attention_gradient_flop,
+    "nn.lstm_layer": lstm_flop,
+    "nn.gru_layer": gru_flop,
+    "nn.rnn_layer": gru_flop,
+    **{f"nn.{name}_layer_gradient": recurrent_gradient_flop for name in ("lstm", "gru", "rnn")},
+}
 
 
 def _attention_products(query: Any, key: Any, *factors: Any) -> int:
     """FLOPs of products of the sizes of queries and keys and the widths of factors."""
-    return 2 * math.prod(query.shape[:-1]) * key.shape[-2] * sum(each.shape[-1] for each in factors)
+    return 2 * math.prod(query[:-1]) * key[-2] * sum(each[-1] for each in factors)
 
 
-def _convolution() -> str:
-    return "convolution" if local.backward_pass is None else "convolution_backward"
-
-
-class FlopCounterMode:
+class FlopCounterMode(TorchDispatchMode):
     """Context manager that counts the operations of its block, forward and backward.
 
     Counted are matrix products and convolutions, each multiplication with its addition as two; the same numbers as
@@ -135,7 +191,8 @@ class FlopCounterMode:
     display : bool
         Print the table at the end.
     custom_mapping : dict, optional
-        Formulas for this counter alone, in place of `flop_registry`'s.
+        Formulas for this counter alone, beside `flop_registry`'s: from an operator to a function of shapes, see
+        `register_flop_formula`.
 
     Examples
     --------
@@ -152,18 +209,22 @@ class FlopCounterMode:
         mods: Module | list[Module] | None = None,
         depth: int = 2,
         display: bool = True,
-        custom_mapping: dict[str, Callable[..., Count]] | None = None,
+        custom_mapping: dict[Any, Formula] | None = None,
     ) -> None:
+        super().__init__()
         self.depth = depth
         self.display = display
-        self.formulas = {**flop_registry, **(custom_mapping or {})}
+        own = {
+            packet: formula if getattr(formula, "_get_raw", False) else of_shapes(formula)
+            for packet, formula in (custom_mapping or {}).items()
+        }
+        self.flop_registry = {**flop_registry, **own}
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         self._names: dict[int, tuple[str, Any]] = {}  # of modules, with the module so that its id stays its own
         self._stack: list[str] = []  # of modules that are being called
         self._chain: tuple[str, ...] = ()  # of the module that backward is in
         self._seen: dict[int, Any] = {}  # weak references to tensors whose gradients tell where backward is
         self._undo: list[Callable[[], None]] = []
-        self._active = False
 
     def get_total_flops(self) -> int:
         """The operations of the block so far."""
@@ -196,15 +257,14 @@ class FlopCounterMode:
 
     def __enter__(self) -> FlopCounterMode:
         self.flop_counts.clear()
-        self._active = True
         enter = register_module_forward_pre_hook(self._enter_module)
         leave = register_module_forward_hook(self._leave_module, always_call=True)
         self._undo += [enter.remove, leave.remove]
-        self._undo += wrap_kernels(self.formulas, self._counting)
+        super().__enter__()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._active = False
+        super().__exit__(*exc)
         for undo in reversed(self._undo):
             undo()
         self._undo.clear()
@@ -214,24 +274,26 @@ class FlopCounterMode:
         if self.display:
             print(self.get_table())
 
-    # Kernels
+    # Operators
 
-    def _counting(self, name: str, kernel: Any) -> Any:
-        """A kernel whose operations are counted, too."""
-        formula = self.formulas[name]
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Count an operator that runs."""
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        packet = func.overloadpacket
+        formula = self.flop_registry.get(packet)
+        if formula is not None:
+            count = formula(*args, **kwargs, out_val=result)
+            backward = packet is aten.convolution and local.backward_pass is not None
+            self._add(aten.convolution_backward if backward else packet, count)
+        elif str(packet) in OWN:
+            name, count = OWN[str(packet)](*tree_map(shape_of, args))
+            self._add(getattr(aten, name, f"aten.{name}"), count)
+        return result
 
-        def counting(*args: Any, **options: Any) -> Any:
-            result = kernel(*args, **options)
-            if self._active:
-                self._add(*formula(*args, result=result))
-            return result
-
-        return counting
-
-    def _add(self, name: str, count: int) -> None:
+    def _add(self, op: Any, count: int) -> None:
         if count == 0:
             return
-        op = getattr(ops.aten, name, f"aten.{name}")
         chain = self._chain if local.backward_pass is not None else self._stack
         for module in {"Global": None, **dict.fromkeys(chain)}:
             self.flop_counts[module][op] += count

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import weft
+from weft.library.state import local
 from weft.library.torch_dispatch import decomposed, given, overload_of, reshapable, rows_by_matrix, shown, unwatched
 from weft.nn.functional.loss import nll_loss_op, smoothed
 
@@ -68,6 +69,10 @@ def convolution(count: int) -> None:
     @shown(f"nn::conv{count}d_input_gradient")
     def _(output_grad: Any, weight: Any, shape: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
         sizes = [*stride], [*padding], [*dilation]
+        if local.backward_pass is None:  # forward, it is a transposed convolution
+            steps = zip(shape[2:], output_grad.shape[2:], weight.shape[2:], *sizes)
+            rest = [n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for n, m, k, s, p, d in steps]
+            return aten.convolution.default(output_grad, weight, None, *sizes, True, rest, groups)
         input = of_shape(shape, output_grad)
         mask = [True, False, False]
         found = aten.convolution_backward.default(output_grad, input, weight, None, *sizes, False, zeros, groups, mask)
