@@ -209,12 +209,22 @@ def to_coo(input: Any) -> Any:
     return made_coo(indices, values, input.shape, input.layout in ROW_LAYOUTS and input.layout not in BLOCK_LAYOUTS)
 
 
-def compress(groups: Any, layout: Any, size: Any, sides: tuple[int, int], row: Any, column: Any, values: Any) -> Any:
-    """Entries in any order, of shape (all batches, nnz), compressed."""
+def compress(
+    groups: Any,
+    layout: Any,
+    size: Any,
+    sides: tuple[int, int],
+    row: Any,
+    column: Any,
+    values: Any,
+    by_rows: bool = False,
+) -> Any:
+    """Entries in any order (or in order by rows), of shape (all batches, nnz), compressed."""
     total, nnz = row.shape
     major, minor, length, other = (row, column, *sides) if layout in ROW_LAYOUTS else (column, row, sides[1], sides[0])
     lines = weft.arange(total, device=row.device)[:, None] * length + major
-    order = (lines * other + minor).reshape(-1).argsort()
+    in_order = by_rows and layout in ROW_LAYOUTS
+    order = slice(None) if in_order else (lines * other + minor).reshape(-1).argsort()
     counts = weft.bincount(lines.reshape(-1), minlength=total * length).reshape(total, length)
     inner = tuple(values.shape[2:])
     return made(
@@ -301,7 +311,7 @@ def coo_compressed(name: str, input: Any, layout: Any, block: tuple[int, int] | 
     (row, column), values = input._sparse_indices, input._inner_values
     if block is None:
         sides = (input.shape[0], input.shape[1])
-        return compress((), layout, input.shape, sides, row[None], column[None], values[None])
+        return compress((), layout, input.shape, sides, row[None], column[None], values[None], by_rows=True)
     height, width = block
     sides = (input.shape[0] // height, input.shape[1] // width)
     number, place = weft.unique((row // height) * sides[1] + column // width, return_inverse=True)
@@ -310,7 +320,7 @@ def coo_compressed(name: str, input: Any, layout: Any, block: tuple[int, int] | 
     within = (place * height + row % height) * width + column % width
     blocks = blocks.index_add(0, within, values).reshape(1, len(number), height, width, *inner)
     row, column = (number // sides[1], number % sides[1]) if len(number) else (number, number)
-    return compress((), layout, input.shape, sides, row[None], column[None], blocks)
+    return compress((), layout, input.shape, sides, row[None], column[None], blocks, by_rows=True)
 
 
 def _convert_indices_from_coo_to_csr(input: Any, size: int, *, out_int32: bool = False) -> Any:
