@@ -144,7 +144,7 @@ def test_torch_is_weft_itself_by_another_name(tmp_path):
         from torch import Tensor
         import torch.autograd as autograd
         import torch.testing
-        print(torch is weft, torch.utils is weft.utils, Tensor is weft.Tensor, autograd is weft.autograd)
+        print(torch is weft is torch.torch, torch.utils is weft.utils, Tensor is weft.Tensor, autograd is weft.autograd)
         print(weft.__spec__.name, weft.utils.__spec__.name, weft.autograd.__spec__.name)
         print(torch.__name__, torch.utils.__name__, torch.nn.Linear.__module__, torch.nn.functional.relu.__module__)
     """

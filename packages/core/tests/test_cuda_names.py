@@ -14,6 +14,7 @@ def test_without_a_device_memory_is_0_and_generators_are_none():
     weft.cuda.empty_cache()
     weft.cuda.ipc_collect()
     weft.cuda.reset_peak_memory_stats()
+    weft.cuda.reset_max_memory_allocated()
     weft.cuda.seed()
     weft.cuda.seed_all()
     weft.cuda.set_rng_state_all(weft.cuda.get_rng_state_all())

@@ -175,6 +175,7 @@ def begin() -> None:
     _display_name.name = "torch"
     importlib.import_module("weft._plugins.registry")  # which compares plugins with weft's own version
     weft.__version__ = TorchVersion(VERSIONS["torch"])
+    vars(weft)["torch"] = weft  # PyTorch's module is an attribute of itself; transformers' UVDoc reaches it so
     explain_missing_modules()
     for name, module in list(sys.modules.items()):
         if f"{name}.".startswith("weft."):

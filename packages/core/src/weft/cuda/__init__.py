@@ -22,6 +22,7 @@ from weft.cuda.memory import (
     memory_allocated,
     memory_reserved,
     memory_stats,
+    reset_max_memory_allocated,
     reset_peak_memory_stats,
 )
 from weft.plugins import status
@@ -50,6 +51,7 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "reset_max_memory_allocated",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",

@@ -14,6 +14,7 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "reset_max_memory_allocated",
     "reset_peak_memory_stats",
 ]
 
@@ -50,6 +51,9 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     """Let the peaks begin anew; without a device nothing happens."""
     if is_available():
         backend().reset_peak_memory_stats(index_of(device))
+
+
+reset_max_memory_allocated = reset_peak_memory_stats  # the older name, of which transformers keeps a table
 
 
 def empty_cache() -> None:
