@@ -236,6 +236,11 @@ def test_in_place_functions_write_to_the_values(jagged):
     assert (jagged.values() == 0).all()
 
 
+def test_offsets_move_with_the_values(jagged):
+    moved = jagged.to("meta")
+    assert moved.device.type == moved.offsets().device.type == "meta"
+
+
 def test_copies_and_pickles(jagged, parts):
     agree(copy.deepcopy(jagged), parts)
     agree(pickle.loads(pickle.dumps(jagged)), parts)

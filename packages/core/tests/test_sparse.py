@@ -192,6 +192,18 @@ def test_operators_in_place_write_to_a_sparse_tensor():
         assert sparse is same and sparse.to_dense().equal(weft.eye(2) * -3)
 
 
+@pytest.mark.parametrize("make", ["to_sparse", "to_sparse_csr"])
+def test_leaves_stay_leaves_where_they_are_written_to(make):
+    leaf = getattr(weft.eye(2), make)().requires_grad_()
+    (leaf @ weft.ones(2, 1)).sum().backward()
+    with pytest.raises(RuntimeError, match="leaf"):
+        leaf.add_(leaf.grad)
+    with weft.no_grad():
+        leaf.add_(leaf.grad.coalesce() if make == "to_sparse" else leaf.grad, alpha=-0.5)
+    assert leaf.is_leaf and leaf.requires_grad
+    assert leaf.detach().to_dense().equal(weft.eye(2) / 2)
+
+
 def test_dividing_keeps_the_rounding_mode():
     sparse = weft.sparse_coo_tensor([[0, 0, 1]], [1.0, 2.0, -7.0], (3,))
     assert sparse.div(2, rounding_mode="trunc").to_dense().tolist() == [1.0, -3.0, 0.0]

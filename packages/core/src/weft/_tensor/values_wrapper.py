@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from weft._engine.tensor import local
 from weft._interception.torch_function import flatten, unmasked
 from weft._tensor.base import Tensor
 from weft._tensor.subclasses import as_subclass
@@ -110,6 +111,24 @@ class ValuesWrapper(Tensor):
     def retain_grad(self) -> None:
         """Keep the gradient of the values, also of what is no leaf."""
         self._inner_values.retain_grad()
+
+    def replace_values(self, values: Any) -> None:
+        """Put other values in the place of these, as functions in place do.
+
+        Raises
+        ------
+        RuntimeError
+            If the tensor is a leaf that requires a gradient, and the operation would be recorded.
+        """
+        old = self._inner_values
+        if old.requires_grad and old.is_leaf:
+            if local.grad_enabled:
+                raise RuntimeError(
+                    "a leaf that requires grad is being used in an in-place operation; use weft.no_grad(), or a clone()"
+                )
+            values = values.detach().requires_grad_()
+            values.grad = old.grad if old.grad is not None and old.grad.shape == values.shape else None
+        self._inner_values = values
 
     def with_values(self, values: Any) -> Any:
         """Other values in the same structure."""

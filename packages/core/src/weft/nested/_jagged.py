@@ -134,7 +134,11 @@ class NestedTensor(ValuesWrapper):
 
     def with_parts(self, values: Any, ragged_idx: int) -> Any:
         """Other values for the same offsets, with the ragged dimension at another place."""
-        return made(values, self._nested_offsets, self._nested_lengths, ragged_idx, self._nested_limits)
+        offsets, lengths = self._nested_offsets, self._nested_lengths
+        if values.device != offsets.device:
+            offsets = offsets.to(values.device)
+            lengths = None if lengths is None else lengths.to(values.device)
+        return made(values, offsets, lengths, ragged_idx, self._nested_limits)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         parts = (self._inner_values.detach(), self._nested_offsets, self._nested_lengths, self._ragged_idx)

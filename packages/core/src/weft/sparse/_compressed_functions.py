@@ -162,7 +162,8 @@ def take_over(input: Any, found: Any) -> Any:
     """Put the parts of another tensor into a tensor."""
     if found.dtype is not input.dtype:
         raise RuntimeError(f"result type {found.dtype} can't be cast to the desired output type {input.dtype}")
-    for name in ("_array", "_inner_values", "_sparse_compressed", "_sparse_plain", "_sparse_layout"):
+    input.replace_values(found._inner_values)
+    for name in ("_array", "_sparse_compressed", "_sparse_plain", "_sparse_layout"):
         setattr(input, name, getattr(found, name))
     return input
 

@@ -226,7 +226,8 @@ def copy_in_place(input: Any, src: Any, non_blocking: bool = False) -> Any:
 
 def become(input: Any, indices: Any, values: Any, coalesced: bool = False) -> Any:
     """Put other coordinates and values into a tensor."""
-    input._sparse_indices, input._inner_values, input._sparse_coalesced = indices, values, coalesced
+    input.replace_values(values)
+    input._sparse_indices, input._sparse_coalesced = indices, coalesced
     return input
 
 
