@@ -82,7 +82,7 @@ def start(path: Path, weft: bool) -> subprocess.CompletedProcess[str]:
         environment["WEFT_AS_TORCH"] = "1"
     else:
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE / "oracle"), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, str(path)]
+    command = [sys.executable, "-P", str(path)]  # not beside the other programs, which are named like libraries
     try:
         return subprocess.run(
             command, capture_output=True, text=True, env=environment, timeout=LIMIT, stdin=subprocess.DEVNULL

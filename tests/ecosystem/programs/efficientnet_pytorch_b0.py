@@ -8,7 +8,7 @@ import torch
 from efficientnet_pytorch import EfficientNet
 
 torch.manual_seed(0)
-model = EfficientNet.from_name("efficientnet-b0", num_classes=5)
+model = EfficientNet.from_name("efficientnet-b0", override_params={"num_classes": 5})
 image = torch.randn(2, 3, 64, 64)
 model.eval()
 print("logits", *model(image).flatten().tolist())

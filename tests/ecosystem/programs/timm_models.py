@@ -4,7 +4,9 @@
 # dependencies = ["timm==1.0.31"]
 # ///
 
-import timm
+import timm.data
+import timm.loss
+import timm.optim
 import torch
 
 NAMES = """

@@ -21,7 +21,7 @@ for name, make in {
     model = make().eval()
     print(name, *model(image)[0].tolist())
 torch.manual_seed(0)
-mae = MAE(encoder=ViT(depth=1, **common), masking_ratio=0.5, decoder_dim=16, decoder_depth=1)
+mae = MAE(encoder=ViT(depth=1, **common), masking_ratio=0.5, decoder_dim=32, decoder_depth=1)
 loss = mae(image)
 loss.backward()
 print("mae", loss.item())
