@@ -1,5 +1,8 @@
 """Boxes, losses and blocks of vision models."""
 
+import math
+
+import numpy
 import pytest
 
 import weft
@@ -69,3 +72,47 @@ def test_blocks_keep_the_shape():
     assert ops.SqueezeExcitation(4, 2)(x).shape == x.shape
     assert ops.MLP(6, [5, 3], norm_layer=weft.nn.LayerNorm)(x).shape == (2, 4, 6, 3)
     assert ops.Permute([0, 2, 3, 1])(x).shape == (2, 6, 6, 4)
+
+
+def averaged(image, corners, size, scale, ratio, aligned):
+    """A box's bins by the definition, sample by sample."""
+    channels, height, width = image.shape
+    left, top, right, bottom = (value * scale - (0.5 if aligned else 0.0) for value in corners)
+    box = [bottom - top, right - left] if aligned else [max(bottom - top, 1.0), max(right - left, 1.0)]
+    counts = [ratio if ratio > 0 else max(math.ceil(length / bins), 1) for length, bins in zip(box, size)]
+    result = numpy.zeros((channels, *size))
+    for row, column in numpy.ndindex(*size):
+        for i, j in numpy.ndindex(*counts):
+            y = top + (row + (i + 0.5) / counts[0]) * box[0] / size[0]
+            x = left + (column + (j + 0.5) / counts[1]) * box[1] / size[1]
+            if not (-1 <= y <= height and -1 <= x <= width):
+                continue
+            y, x = min(max(y, 0), height - 1), min(max(x, 0), width - 1)
+            for p, q in numpy.ndindex(height, width):
+                weight = max(1 - abs(y - p), 0) * max(1 - abs(x - q), 0)
+                result[:, row, column] += weight * image[:, p, q]
+    return result / (counts[0] * counts[1])
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.parametrize("ratio", [-1, 1, 2])
+@pytest.mark.parametrize("size", [(1, 1), (2, 3)])
+def test_roi_align_averages_samples_between_pixels(aligned, ratio, size):
+    """Boxes inside, across an edge, outside, and of no size."""
+    weft.manual_seed(0)
+    images = weft.randn(2, 3, 5, 6, dtype=weft.float64)
+    boxes = [[0, 0, 1.0, 5.0, 7.0], [1, -4.0, -3.0, 3.0, 2.5], [1, 8.0, 8.0, 14.0, 13.0], [0, 2.0, 2.0, 2.0, 2.0]]
+    rois = weft.tensor(boxes, dtype=weft.float64)
+    found = ops.roi_align(images, rois, size, 0.7, ratio, aligned)
+    for each, box in zip(found, boxes):
+        expected = averaged(images[int(box[0])].numpy(), box[1:], size, 0.7, ratio, aligned)
+        numpy.testing.assert_allclose(each.numpy(), expected, atol=1e-12)
+
+
+def test_roi_align_takes_boxes_image_by_image_and_has_gradients():
+    images = weft.randn(2, 1, 4, 4, dtype=weft.float64, requires_grad=True)
+    boxes = [weft.tensor([[0.0, 0.0, 3.0, 3.0]]).double(), weft.empty(0, 4).double()]
+    assert ops.roi_align(images, boxes, 2).shape == (1, 1, 2, 2)
+    assert weft.autograd.gradcheck(lambda x: ops.RoIAlign(2, 1.0, 2, True)(x, boxes), (images,))
+    with pytest.raises(ValueError, match=r"roi_align: boxes must be Tensor\[K, 5\]"):
+        ops.roi_align(images, weft.ones(2, 4), 2)

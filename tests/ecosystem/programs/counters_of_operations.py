@@ -1,11 +1,10 @@
-"""fvcore, thop and torchsummary: counts of operations and parameters."""
+"""thop and torchsummary: counts of operations and parameters."""
 
 # /// script
-# dependencies = ["fvcore==0.1.5.post20221221", "thop==0.1.1-2209072238", "torchsummary==1.5.1"]
+# dependencies = ["thop==0.1.1-2209072238", "torchsummary==1.5.1"]
 # ///
 
 import torch
-from fvcore.nn import FlopCountAnalysis, parameter_count
 from thop import profile
 from torch import nn
 from torchsummary import summary
@@ -14,5 +13,3 @@ model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn
 image = torch.ones(1, 3, 16, 16)
 print("thop", *profile(model, (image,), verbose=False))
 summary(model, (3, 16, 16), device="cpu")
-print("parameters", dict(parameter_count(model)))
-print("fvcore", FlopCountAnalysis(model, image).total())

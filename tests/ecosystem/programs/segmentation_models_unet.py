@@ -20,8 +20,9 @@ for architecture in ("Unet", "UnetPlusPlus", "FPN", "Linknet", "PSPNet", "DeepLa
 
 torch.manual_seed(0)
 model = smp.Unet("mobilenet_v2", encoder_weights=None, classes=1)
-optimizer = torch.optim.Adam(model.parameters(), 1e-3)
+optimizer = torch.optim.SGD(model.parameters(), 1e-2)
 dice, focal = smp.losses.DiceLoss("binary"), smp.losses.FocalLoss("binary")
+model.eval()  # statistics of two images make gradients that follow the last digits
 for step in range(3):
     optimizer.zero_grad()
     out = model(x)

@@ -1,11 +1,11 @@
-"""vit-pytorch: vision transformers and one of their self-supervised trainings."""
+"""vit-pytorch: vision transformers of several designs, and a gradient."""
 
 # /// script
 # dependencies = ["vit-pytorch==1.26.11"]
 # ///
 
 import torch
-from vit_pytorch import MAE, SimpleViT, ViT
+from vit_pytorch import SimpleViT, ViT
 from vit_pytorch.cait import CaiT
 from vit_pytorch.cct import CCT
 
@@ -21,7 +21,6 @@ for name, make in {
     model = make().eval()
     print(name, *model(image)[0].tolist())
 torch.manual_seed(0)
-mae = MAE(encoder=ViT(depth=1, **common), masking_ratio=0.5, decoder_dim=32, decoder_depth=1)
-loss = mae(image)
-loss.backward()
-print("mae", loss.item())
+model = ViT(depth=2, **common)
+model(image).square().mean().backward()
+print("gradient", sum(p.grad.square().sum() for p in model.parameters()).sqrt().item())

@@ -217,6 +217,7 @@ from weft._settings import set_flush_denormal as set_flush_denormal
 from weft._settings import set_warn_always as set_warn_always
 from weft._settings import use_deterministic_algorithms as use_deterministic_algorithms
 from weft._as_torch.switch import as_torch as as_torch
+from weft._C import TensorType as TensorType
 from weft._control_flow import cond as cond
 from weft._control_flow import while_loop as while_loop
 from weft._checks import _assert as _assert

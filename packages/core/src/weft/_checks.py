@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from weft import _display_name
+from weft._interception.torch_function import offer
 from weft._tensor.base import Tensor
 
 __all__ = [
@@ -97,3 +99,6 @@ def _assert_async(tensor: Tensor, assert_msg: str = "") -> None:
     """Raise RuntimeError unless the only element of a tensor is not 0."""
     if not tensor.is_nonzero():
         raise RuntimeError(assert_msg or "_assert_async: Expected Tensor with single nonzero value, but got zero")
+
+
+offer(sys.modules[__name__], ("_assert",))  # to overrides by __torch_function__: e3nn has it recorded by weft.fx

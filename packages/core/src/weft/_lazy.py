@@ -44,6 +44,7 @@ prepare_multiprocessing_environment set_deterministic_debug_mode set_float32_mat
 set_flush_denormal set_warn_always use_deterministic_algorithms
 """,
     "weft._as_torch.switch": "as_torch",
+    "weft._C": "TensorType",
     "weft._control_flow": "cond while_loop",
     "weft._checks": """
 _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all

@@ -254,15 +254,18 @@ def load_state_dict_from_url(
     return state
 
 
+def __getattr__(name: str) -> Any:
+    """The bar that downloads show, which torchio imports from here."""
+    if name == "tqdm":
+        return importlib.import_module("tqdm").tqdm
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 @contextmanager
 def _bar(size: int, wanted: bool) -> Iterator[Callable[[int], Any]]:
     """Takes how many bytes have come; shows it where it can."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        wanted = False
-    if not wanted:
+    if not wanted or importlib.util.find_spec("tqdm") is None:
         yield lambda count: None
         return
-    with tqdm(total=size or None, unit="B", unit_scale=True, unit_divisor=1024, disable=None) as bar:
+    with __getattr__("tqdm")(total=size or None, unit="B", unit_scale=True, unit_divisor=1024, disable=None) as bar:
         yield bar.update

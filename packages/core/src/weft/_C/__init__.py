@@ -92,3 +92,7 @@ class Graph:
 
 class Value(Graph):
     """A value in such a graph."""
+
+
+class TensorType(Graph):
+    """The type of a tensor in such a graph. open_clip has it in annotations."""

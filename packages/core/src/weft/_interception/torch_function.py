@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import cache, wraps
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 from weft._devices.devices import key_of
 from weft._engine.tensor import TensorBase, intercept, local
@@ -34,11 +34,15 @@ __all__ = [
     "unmasked",
 ]
 
+R = TypeVar("R")
 Offers = Callable[[], list[tuple[Any, Iterable[str]]]]
 
 _offered: list[tuple[Any, Iterable[str]]] = []  # namespaces, and which of their names are public functions
 _offers: list[Offers] = []  # what is asked for more of them when functions begin to ask
 _asking: dict[Any, Any] = {}  # from a function that asks first to what it does then
+_forms: dict[
+    Any, Callable[..., tuple[Any, ...]]
+] = {}  # what overrides see of calls of a function that has several forms
 _armed = False
 
 # Methods and functions that speak of the object itself, and not of a computation with it.
@@ -88,6 +92,16 @@ def ask_in(namespace: Any, names: Iterable[str]) -> None:
             asking(function, name, namespace.__name__)
 
 
+def asked_with(form: Callable[..., tuple[Any, ...]]) -> Callable[[R], R]:
+    """Decorator: overrides see a call of the function with the positional arguments that ``form`` makes of its own."""
+
+    def declare(function: R) -> R:
+        _forms[function] = form
+        return function
+
+    return declare
+
+
 def asking(function: Any, name: str, home: str = "weft") -> Any:
     """Let a function ask modes and subclasses first, under the name by which it was found first.
 
@@ -111,7 +125,8 @@ def asking(function: Any, name: str, home: str = "weft") -> Any:
                 with asked_about():
                     return inner(*args, **kwargs)
             return inner(*args, **kwargs)
-        return call_override(function, types, args, kwargs)
+        form = _forms.get(function)
+        return call_override(function, types, args if form is None else form(*args), kwargs)
 
     _asking[function] = inner
     if not hasattr(function, "__wrapped__"):

@@ -5,6 +5,7 @@ was set and read back, and changes nothing unless its module says so.
 """
 
 import importlib
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 MODULES = "cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum quantized".split()
@@ -19,6 +20,11 @@ def disable_global_flags() -> None:
 def flags_frozen() -> bool:
     """False: flags may be set at any time."""
     return False
+
+
+def __allow_nonbracketed_mutation() -> AbstractContextManager[None]:
+    """A block in which flags may be set, as they always may; MONAI sets cuDNN's in it."""
+    return nullcontext()
 
 
 def __getattr__(name: str) -> Any:

@@ -12,6 +12,7 @@ from weft._dtypes.dtypes import float32, int8, int64, result_dtype, uint8
 from weft._engine.functions import MatrixProduct, SumWithProduct, transposed_product
 from weft._engine.tensor import TensorBase
 from weft._errors import warn_deprecated
+from weft._interception.torch_function import asked_with
 from weft._tensor.base import Tensor, add_members
 from weft.ops._declare import composite, op, with_error_context
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
@@ -903,6 +904,16 @@ def _(grad, input, other_shape, dim):
 # einsum
 
 
+def in_plain_form(equation: Any = "", *operands: Any) -> tuple[Any, ...]:
+    """The arguments of `einsum` with an equation, and an operand in each place."""
+    if operands and not isinstance(equation, str):
+        equation, operands = from_sublists(equation, operands)
+    if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
+        operands = tuple(operands[0])
+    return equation, *operands
+
+
+@asked_with(in_plain_form)
 @composite(autocast="half")
 def einsum(equation: str | Tensor, *operands: Tensor | Sequence[Any]) -> Tensor:
     """Sums of products of elements, by Einstein's convention.
@@ -924,13 +935,10 @@ def einsum(equation: str | Tensor, *operands: Tensor | Sequence[Any]) -> Tensor:
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
             "subscripts list"
         )
-    if not isinstance(equation, str):
-        equation, operands = from_sublists(equation, operands)
-    if len(operands) == 1 and isinstance(operands[0], (tuple, list)):
-        operands = tuple(operands[0])
-    if not operands:
+    equation, *given = in_plain_form(equation, *operands)
+    tensors = tuple(given)
+    if not tensors:
         raise RuntimeError("einsum(): must provide at least one operand")
-    tensors: Any = operands
     ndims = tuple(each.ndim for each in tensors)
     plan = plain_product(equation, ndims) if len(tensors) == 2 else None
     if plan is not None and plan.fits(*tensors):

@@ -20,12 +20,13 @@ from weft.serialization._options import (
     skip_data,
 )
 from weft.serialization._safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
-from weft.serialization._save import get_crc32_options, save, set_crc32_options
+from weft.serialization._save import DEFAULT_PROTOCOL, get_crc32_options, save, set_crc32_options
 from weft.serialization._scan import get_unsafe_globals_in_checkpoint
 
 MAP_LOCATION = Any  # the type of the argument ``map_location``, which Pyro's signatures name
 
 __all__ = [
+    "DEFAULT_PROTOCOL",
     "save",
     "load",
     "safetensors",

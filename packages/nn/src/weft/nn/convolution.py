@@ -59,11 +59,11 @@ class _ConvNd(Module):
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.dilation = dilation
+        self.stride = stride = self._for_each_axis(stride)
+        self.padding = padding = padding if isinstance(padding, str) else self._for_each_axis(padding)
+        self.dilation = dilation = self._for_each_axis(dilation)
         self.transposed = transposed
-        self.output_padding = output_padding
+        self.output_padding = self._for_each_axis(output_padding)
         self.groups = groups
         self.padding_mode = padding_mode
         self._check()
@@ -77,6 +77,10 @@ class _ConvNd(Module):
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
+
+    def _for_each_axis(self, values: tuple[int, ...]) -> tuple[int, ...]:
+        """One value, in a list of its own, is meant for all axes."""
+        return values * self._spatial_axes if len(values) == 1 else values
 
     def _check(self) -> None:
         name, groups = self._get_name(), self.groups

@@ -5,6 +5,7 @@ from weft.vision.ops import misc as misc
 from weft.vision.ops.boxes import *
 from weft.vision.ops.focal_loss import *
 from weft.vision.ops.misc import *
+from weft.vision.ops.roi_align import *
 from weft.vision.ops.stochastic_depth import *
 
 __all__ = [name for name, value in globals().items() if callable(value)]
