@@ -655,6 +655,20 @@ def _(start: Any, end: Any = None, step: Any = 1, **options: Any) -> Any:
     return aten.arange.start_step(start, end, step, **placed(options))
 
 
+def new(name: str) -> None:
+    """A function of a tensor that gives dtype and device."""
+
+    @shown(f"core::{name}")
+    def _(*, size: Any, **args: Any) -> Any:
+        sizes = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+        input, *options = args.items()
+        return overload_of(name)(input[1], list(sizes), **given(dict(options)))
+
+
+for _name in ("new_zeros", "new_ones", "new_empty"):
+    new(_name)
+
+
 def like(name: str) -> None:
     """A function of a tensor that gives the shape."""
 

@@ -37,6 +37,7 @@ from weft.ops._inplace import (
     refuse_shared,
     write_array,
     write_inplace,
+    write_of,
     write_out,
 )
 from weft.ops.comparison import fill_where, filling
@@ -605,7 +606,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = written_number(value, target._key.dtype)
         if state.intercepting and is_watched():
             run = partial(fill_array, target._array, value, target._key)
-            intercepted(method_operation("fill_"), {"input": target, "value": value}, run)
+            intercepted(write_of("fill_", Tensor.fill_.function), {"input": target, "value": value}, run)
         else:
             fill_array(target._array, value, target._key)
         bump(target, "copy_")

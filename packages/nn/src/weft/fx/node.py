@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import weft
 from weft import overrides
+from weft._ops import OpOverload, OpOverloadPacket
 from weft.fx.immutable_collections import immutable_dict, immutable_list
 from weft.library.subclasses import display_name
 from weft.nn import Module
@@ -56,6 +57,8 @@ def qualified_name(function: Any) -> str:
     name = getattr(function, "__name__", "")
     if name and getattr(builtins, name, None) is function:
         return str(name)
+    if isinstance(function, (OpOverload, OpOverloadPacket)):
+        return f"{weft.__name__}.ops.{function}"
     module = getattr(function, "__module__", None) or ""
     if module == "_operator":
         return f"operator.{name}"
