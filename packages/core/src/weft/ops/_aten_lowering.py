@@ -258,6 +258,19 @@ def _(input: Any, other: Any, *others: Any, **options: Any) -> Any:
     return aten.copy_.default(input, other)
 
 
+@shown("core::randint")
+def _(args: tuple[Any, ...] = (), size: Any = None, **options: Any) -> Any:
+    named = [options.pop(name) for name in ("low", "high") if options.get(name) is not None]
+    *bounds, shape = [*args, *named, *([] if size is None else [size])]
+    given = {name: each for name, each in options.items() if each is not None}
+    return overload_of("randint.low" if len(bounds) == 2 else "randint.default")(*bounds, list(shape), **given)
+
+
+@shown("core::uniform_")
+def _(input: Any, low: Any = 0.0, high: Any = 1.0, generator: Any = None) -> Any:
+    return overload_of("uniform_")(input, low, high, **({} if generator is None else {"generator": generator}))
+
+
 @shown("core::item")
 def _(input: Any) -> Any:
     return aten._local_scalar_dense.default(input)
