@@ -7,7 +7,17 @@ from pathlib import Path
 PACKAGES = Path(__file__).resolve().parent.parent / "packages"
 CORE = PACKAGES / "core" / "src"
 OWN_ENTRIES = 30  # at the top of weft/, beside what PyTorch has too: rooms, and modules of one subject
-PYTORCHS = {"_C", "__config__.py", "__future__.py", "_dynamo", "_lazy.py", "_tensor", "_utils.py", "__pycache__"}
+PYTORCHS = {
+    "_C",
+    "__config__.py",
+    "__future__.py",
+    "_dynamo",
+    "_functorch",
+    "_lazy.py",
+    "_tensor",
+    "_utils.py",
+    "__pycache__",
+}
 IMPORTS_IN_FUNCTIONS = 10  # in core; may only shrink
 
 

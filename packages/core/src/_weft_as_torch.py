@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 VARIABLE = "WEFT_AS_TORCH"
-ROOTS = {"torch": "weft", "torchvision": "weft.vision", "torchtext": "weft.text"}
+ROOTS = {"functorch": "weft.func.functorch", "torch": "weft", "torchvision": "weft.vision", "torchtext": "weft.text"}
 VERSIONS = {"torch": "2.13.0+weft", "torchvision": "0.28.0+weft", "torchtext": "0.18.0+weft"}  # whose names weft has
 DISTRIBUTIONS = {"torch": "weft-core", "torchvision": "weft-vision", "torchtext": "weft-text"}
 

@@ -95,6 +95,7 @@ sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_csc_tensor s
     "weft.sparse._products": "dsmm hspmm smm spmm sspaddmm",
     "weft._removed": "eig lstsq matrix_rank solve symeig",
     "weft.utils.dlpack": "to_dlpack",
+    "weft.storage": "StorageBase",
     "weft._symbolic": """
 SymBool SymFloat SymInt
 sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not
@@ -106,6 +107,8 @@ PRIVATE = {
     "weft.__config__",
     "weft.__future__",
     "weft._dynamo",
+    "weft._functorch",
+    "weft._guards",
     "weft._tensor_str",
     "weft._utils",
 }  # modules that programs touch all the same

@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from weft import cuda
 from weft._dtypes.dtypes import dtype
+from weft._settings import get_device_module
 from weft._tensor.base import Tensor
 from weft.ops.joining import cat
 
 __all__ = ["_element_size", "_flatten_dense_tensors", "_unflatten_dense_tensors"]
+
+
+def _get_available_device_type() -> str | None:
+    """Return the type of an accelerator that is there, or None: tensordict synchronizes it."""
+    return "cuda" if cuda.is_available() else None
+
+
+def _get_device_module(device_type: str) -> Any:
+    """Return the module of a type of device."""
+    return get_device_module(device_type)
 
 
 def _element_size(dtype: dtype) -> int:

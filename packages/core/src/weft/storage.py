@@ -524,6 +524,9 @@ def _rebuild_storage(data: Any, device: str) -> UntypedStorage:
 _alive: WeakValueDictionary[tuple[Any, int, int], UntypedStorage] = WeakValueDictionary()
 
 
+StorageBase = UntypedStorage  # the type that tensordict asks with isinstance whether a tensor is to be made of
+
+
 class TypedStorage:
     """A storage seen as elements of one dtype.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft._functorch.vmap import _add_batch_dim as _add_batch_dim
+from weft._functorch.vmap import _remove_batch_dim as _remove_batch_dim
 from weft._interception.transforms import record_of
 
 __all__ = ["get_unwrapped", "is_batchedtensor", "is_functorch_wrapped_tensor", "maybe_get_level"]

@@ -16,6 +16,9 @@ from weft.nn._module.hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from weft.nn._module.registry import parameter_registration_hooks
+
+_global_parameter_registration_hooks = parameter_registration_hooks  # tensordict calls them for what it registers
 
 __all__ = [
     "Module",
