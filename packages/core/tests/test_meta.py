@@ -235,7 +235,7 @@ def test_repr_has_the_shape(x):
     assert repr(x.requires_grad_() + 1) == "tensor(..., device='meta', size=(2, 3), grad_fn=<AddBackward0>)"
 
 
-@pytest.mark.parametrize("read", [float, int, bool, lambda x: x.item(), lambda x: 1 in x], ids=str)
+@pytest.mark.parametrize("read", [float, int, bool, lambda x: x.item(), lambda x: 1 in x])
 def test_numbers_cannot_be_read(read):
     with pytest.raises(RuntimeError, match=r"Tensor\.item\(\) cannot be called on meta tensors"):
         read(weft.empty(1, device="meta"))

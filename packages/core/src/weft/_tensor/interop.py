@@ -776,9 +776,15 @@ def number_of(tensor: Any) -> Any:
     RuntimeError
         If it is on the meta device, and has none.
     """
-    if tensor.is_meta:
-        raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-    return host_array(tensor).item()
+    try:
+        return host_array(tensor).item()
+    except NotImplementedError as error:
+        raise without_number(tensor, error) from None
+
+
+def without_number(tensor: Any, error: Exception) -> Exception:
+    """The error for reading a number of a tensor on the meta device; other tensors' errors as they are."""
+    return RuntimeError("Tensor.item() cannot be called on meta tensors") if tensor.is_meta else error
 
 
 @method
@@ -800,7 +806,10 @@ def __bool__(self: Any) -> bool:
         )
     if self._key.wrapped:
         refuse_values("bool()", self)
-    return bool(item(self) if self.is_meta or (state.intercepting and is_watched()) else self._array)
+    try:
+        return bool(item(self) if state.intercepting and is_watched() else self._array)
+    except NotImplementedError as error:
+        raise without_number(self, error) from None
 
 
 def scalar(self: Any, name: str) -> Any:
