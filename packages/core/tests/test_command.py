@@ -1,9 +1,11 @@
 """The ``weft`` command: doctor, plugins, and running PyTorch programs on weft."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import textwrap
+import zipfile
 
 import pytest
 
@@ -338,6 +340,71 @@ def test_a_command_on_the_path_runs_on_weft(tmp_path):
     command.chmod(0o755)
     done = weft("run", "trainer", "--x", "y", cwd=tmp_path, PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     assert (done.returncode, done.stdout) == (3, "torch True\n['--x', 'y']\n"), done.stderr
+
+
+def test_provided_distributions_are_weft_by_plain_python(tmp_path):
+    pytest.importorskip("weft.nn")
+    done = weft("provide-torch", "--wheels", tmp_path / "wheels", cwd=tmp_path)
+    wheels = [pathlib.Path(line) for line in done.stdout.splitlines()]
+    assert wheels[0].name == "torch-2.13.0+weft-py3-none-any.whl", done.stderr
+    for each in wheels:
+        with zipfile.ZipFile(each) as archive:
+            archive.extractall(tmp_path / "site")
+            recorded = {line.split(",")[0] for line in archive.read(archive.namelist()[-1]).decode().splitlines()}
+            assert recorded == set(archive.namelist())
+    source = """
+        import importlib.metadata, subprocess, sys
+        assert importlib.metadata.version("torch") == "2.13.0+weft"
+        import torch.nn.functional as F
+        import torch, weft
+        assert torch is weft and torch.nn.functional is F and torch.__name__ == "torch"
+        import torch.utils.data
+        subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__)"], check=True)
+    """
+    path = os.pathsep.join(filter(None, [str(tmp_path / "site"), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, write(tmp_path / "script.py", source)]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path})
+    assert done.stdout == "2.13.0+weft\n", done.stderr
+
+
+def test_nothing_is_provided_beside_pytorch_itself(tmp_path):
+    info = tmp_path / "torch-2.13.0.dist-info"
+    info.mkdir()
+    write(info / "METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n")
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    for variable in ("0", "1"):  # what weft shows under the name is not what is installed
+        done = weft("provide-torch", cwd=tmp_path, PYTHONPATH=path, WEFT_AS_TORCH=variable)
+        assert done.returncode == 1
+        assert "torch 2.13.0 is installed in" in done.stderr
+    done = weft("provide-torch", "--remove", cwd=tmp_path, PYTHONPATH=path)
+    assert (done.returncode, done.stdout.partition(":")[0]) == (0, "nothing to remove")
+
+
+def test_doctor_names_what_a_library_would_miss(tmp_path):
+    source = """
+        import torch
+        import torch.nn.functional as F
+        from torch import nonsense
+        from torch.nn import Linear as L
+        def later(x):
+            return F.relu(x) + F.nonsense(x) + torch.fft.nonsense(x) + L.nonsense + x.anything
+        try:
+            import torch.maybe
+        except ImportError:
+            pass
+    """
+    write(tmp_path / "library_of_others.py", source)
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    done = weft("doctor", "--for", "library_of_others", cwd=tmp_path, PYTHONPATH=path)
+    found = {line.split()[0]: " ".join(line.split()[1:3]) for line in done.stdout.splitlines()[1:]}
+    assert found == {
+        "torch.nonsense": "at import",
+        "torch.nn.functional.nonsense": "when called",
+        "torch.nn.Linear.nonsense": "when called",
+        "torch.fft.nonsense": "when called",
+        "torch.maybe": "when called",
+    }, done.stderr
+    assert weft("doctor", "--for", "not_installed", cwd=tmp_path).returncode == 2
 
 
 def test_a_program_reads_the_names_and_the_version_of_pytorch(tmp_path):

@@ -174,7 +174,6 @@ def begin() -> None:
         return
     _display_name.name = "torch"
     importlib.import_module("weft._plugins.registry")  # which compares plugins with weft's own version
-    weft.__version__ = TorchVersion(VERSIONS["torch"])
     vars(weft)["torch"] = weft  # PyTorch's module is an attribute of itself; transformers' UVDoc reaches it so
     explain_missing_modules()
     for name, module in list(sys.modules.items()):
@@ -280,6 +279,8 @@ def rename(name: str, module: ModuleType) -> None:
     if alias is not None:
         sys.modules.setdefault(alias, module)
         module.__name__ = alias
+        if alias in VERSIONS:
+            vars(module)["__version__"] = TorchVersion(VERSIONS[alias])
     for key, value in list(vars(module).items()):
         if isinstance(value, (type, FunctionType)) and value.__module__ == name and value.__qualname__ == key:
             home = home_in_torch(name, key, value)

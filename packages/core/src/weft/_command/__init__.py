@@ -5,9 +5,9 @@ import sys
 from collections.abc import Sequence
 
 import weft
-from weft._command import doctor, plugins, run, warm
+from weft._command import doctor, plugins, provide_torch, run, warm
 
-COMMANDS = {"doctor": doctor, "plugins": plugins, "run": run, "warm": warm}
+COMMANDS = {"doctor": doctor, "plugins": plugins, "provide-torch": provide_torch, "run": run, "warm": warm}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
