@@ -33,9 +33,10 @@ NAMESPACES = {
     "torch.return_types": (torch.return_types, weft.return_types),
 }
 MODULES = (
-    "autograd autograd.forward_ad autograd.functional autograd.graph fft func functional linalg masked overrides "
-    "profiler random signal.windows special types hub multiprocessing utils.benchmark utils.checkpoint utils.data "
-    "utils.data.dataloader utils.data.dataset utils.data.distributed utils.data.sampler utils.flop_counter"
+    "autograd autograd.forward_ad autograd.functional autograd.graph fft func functional linalg masked nested "
+    "overrides profiler random signal.windows sparse special types hub multiprocessing utils.benchmark "
+    "utils.checkpoint utils.data utils.data.dataloader utils.data.dataset utils.data.distributed utils.data.sampler "
+    "utils.flop_counter"
 )
 LAYERS = (
     "nn nn.attention nn.attention.bias nn.attention.flex_attention nn.functional nn.grad nn.init nn.modules "

@@ -56,7 +56,8 @@ def test_the_ragged_size_is_a_symbol(jagged, parts):
     assert ragged != jagged_of(parts).size(1) and ragged != 5
     assert repr(ragged * 3) == f"3*{ragged}" == repr(3 * ragged)
     assert ragged >= 2 and ragged > 1 and not ragged < 2 and not ragged <= 1
-    assert hash(ragged) == hash(jagged.size(1))
+    assert hash(ragged) == hash(jagged.size(1)) and isinstance(ragged, weft.SymInt)
+    assert weft.Size(list(jagged.shape)) == jagged.shape  # tensordict
     with pytest.raises(TypeError, match="no single size"):
         int(ragged)
     with pytest.raises(ValueError, match="compare"):

@@ -42,7 +42,7 @@ class _Symbol:
 
 
 class SymInt(_Symbol):
-    """A size that is not known while a program is traced: there is none."""
+    """A size that is not known while a program is traced: there is none. The sizes of `weft.nested` are."""
 
 
 class SymFloat(_Symbol):

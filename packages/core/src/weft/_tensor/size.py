@@ -38,6 +38,9 @@ class Size(tuple[int, ...]):
             try:
                 size = int(operator.index(each))
             except TypeError:
+                if getattr(each, "is_symbolic", False):  # a ragged dimension's size, see `weft.nested`
+                    checked.append(each)
+                    continue
                 raise TypeError(
                     f"{_display_name.name}.Size() takes an iterable of 'int' (item {place} is '{type(each).__name__}')"
                 ) from None

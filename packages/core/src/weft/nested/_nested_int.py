@@ -6,13 +6,15 @@ import itertools
 import weakref
 from typing import Any
 
+from weft._symbolic import SymInt
+
 __all__ = ["NestedInt", "nested_int_of"]
 
 _numbers = itertools.count(1)
 _of_offsets: dict[int, tuple[Any, NestedInt]] = {}  # by the identity of a tensor of offsets
 
 
-class NestedInt:
+class NestedInt(SymInt):
     """The lengths of components, as one symbol (``j1``), or a multiple of it.
 
     It equals itself alone: two nested tensors have the same shape if they were made from one another. It is at least
@@ -20,6 +22,7 @@ class NestedInt:
     """
 
     __slots__ = ("factor", "number")
+    is_symbolic = True
 
     def __init__(self, number: int, factor: int = 1) -> None:
         self.number = number
