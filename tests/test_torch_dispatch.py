@@ -7,6 +7,8 @@ import pytest
 import weft
 from weft import nn
 from weft.nn import functional as F
+from weft.overrides import enable_reentrant_dispatch
+from weft.utils._mode_utils import no_dispatch
 from weft.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode
 from weft.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
@@ -191,3 +193,26 @@ def test_nodes_list_what_they_have_saved():  # torchviz draws it
     assert "_saved_result" in dir(x.exp().grad_fn)
     assert x.sum(1).grad_fn._saved_self_sym_sizes == (2, 3)
     assert (x**2).grad_fn._saved_exponent == 2
+
+
+def test_a_mode_may_record_where_it_says_so():
+    class Differentiating(TorchDispatchMode):
+        found = None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if func is aten.mul.Tensor:
+                assert not (args[0] + weft.ones(1, requires_grad=True)).requires_grad  # below autograd
+                with enable_reentrant_dispatch(), weft.enable_grad():
+                    x = args[0].detach().requires_grad_()
+                    (self.found,) = weft.autograd.grad((x * x).sum(), x)
+            return func(*args, **(kwargs or {}))
+
+    with Differentiating() as mode:
+        _ = weft.ones(2) * 3
+    assert mode.found.tolist() == [2, 2]
+
+
+def test_no_dispatch_asks_nobody():
+    with Record() as record, no_dispatch():
+        _ = weft.ones(2) + 1
+    assert record.seen == []

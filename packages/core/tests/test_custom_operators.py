@@ -295,3 +295,26 @@ def test_what_weft_has_not_is_refused(lib):
 def test_tags_are_kept(lib):
     lib.define("tagged(Tensor x) -> Tensor", tags=(weft.Tag.pointwise,))
     assert ops.tagged.default.tags == [weft.Tag.pointwise]
+
+
+def test_a_function_for_autograd_calls_the_others_below_it(lib):
+    lib.define("cube(Tensor x) -> Tensor")
+    lib.impl("cube", lambda x: x**3, "CPU")
+
+    class Cube(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            with weft._C._AutoDispatchBelowAutograd():
+                return ops.cube(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 100
+
+    lib.impl("cube", Cube.apply, "Autograd")
+    x = weft.full((1,), 2.0, requires_grad=True)
+    y = ops.cube(x)
+    y.backward()
+    assert (y.item(), x.grad.item()) == (8, 100)
+    assert str(weft._C.parse_schema("a::b(Tensor x) -> Tensor")) == "a::b(Tensor x) -> Tensor"

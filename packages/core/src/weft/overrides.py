@@ -28,6 +28,7 @@ from typing import Any
 import weft
 from weft._engine.tensor import local
 from weft._interception import torch_function
+from weft._interception.torch_dispatch import above_autograd
 from weft._interception.torch_function import arm as enable_overrides
 from weft._interception.torch_function import offer, overridable
 from weft._tensor.base import Tensor
@@ -262,5 +263,9 @@ def get_testing_overrides() -> dict[Any, Any]:
 
 @contextmanager
 def enable_reentrant_dispatch() -> Iterator[None]:
-    """Nothing to switch on: overrides may call what they override."""
-    yield
+    """In a ``__torch_dispatch__``: what is called is recorded again, where gradients are enabled.
+
+    ``__torch_function__`` needs none of it: overrides may call what they override.
+    """
+    with above_autograd():
+        yield

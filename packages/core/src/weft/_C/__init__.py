@@ -14,6 +14,7 @@ import weft
 from weft._dtypes.dtypes import dtype as dtype
 from weft._engine.tensor import TensorBase as TensorBase
 from weft._engine.tensor import local
+from weft._interception.torch_dispatch import below_autograd as _below_autograd
 from weft._interception.torch_dispatch import without_subclasses as _without_subclasses
 from weft._tensor.base import disabled_torch_dispatch, disabled_torch_function
 from weft.ops._lapack import LinAlgError as _LinAlgError
@@ -30,11 +31,27 @@ _TensorMeta = type(weft.Tensor)  # the metaclass, from which Lightning derives o
 _SUBMODULES = ("_functorch", "_nn")
 
 
+_SCHEMAS = ("Argument", "FunctionSchema", "parse_schema")
+
+
 def __getattr__(name: str) -> Any:
     """Import what is a module of its own when it is asked for."""
     if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _SCHEMAS:
+        return getattr(importlib.import_module("weft.ops._schema"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _AutoDispatchBelowAutograd:
+    """In this block, which functions for the dispatch key Autograd enter, an operator's other functions are called."""
+
+    def __enter__(self) -> None:
+        self._block = _below_autograd()
+        self._block.__enter__()
+
+    def __exit__(self, *raised: Any) -> None:
+        self._block.__exit__(*raised)
 
 
 class _DisableTorchDispatch:

@@ -41,7 +41,7 @@ from weft.ops._inplace import (
     write_out,
 )
 from weft.ops.comparison import fill_where, filling
-from weft.ops.creation import arange, element_of, fitting
+from weft.ops.creation import arange, element_of, fill, fitting
 from weft.ops.views import basic, basic_embed, expand, reshape
 from weft.types import Scalar
 
@@ -606,7 +606,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         value = written_number(value, target._key.dtype)
         if state.intercepting and is_watched():
             run = partial(fill_array, target._array, value, target._key)
-            intercepted(write_of("fill_", Tensor.fill_.function), {"input": target, "value": value}, run)
+            intercepted(write_of("fill_", fill), {"input": target, "value": value}, run)
         else:
             fill_array(target._array, value, target._key)
         bump(target, "copy_")
