@@ -27,6 +27,7 @@ import weft.cpu as cpu
 import weft.cuda as cuda
 import weft.distributed as distributed
 import weft.distributions as distributions
+import weft.export as export
 import weft.fft as fft
 import weft.func as func
 import weft.functional as functional
@@ -290,6 +291,7 @@ from weft._removed import matrix_rank as matrix_rank
 from weft._removed import solve as solve
 from weft._removed import symeig as symeig
 from weft.utils.dlpack import to_dlpack as to_dlpack
+from weft.storage import StorageBase as StorageBase
 from weft._symbolic import SymBool as SymBool
 from weft._symbolic import SymFloat as SymFloat
 from weft._symbolic import SymInt as SymInt

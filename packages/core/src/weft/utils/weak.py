@@ -29,7 +29,7 @@ class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
     __slots__ = ("_id",)
 
     def __init__(self, key: Any, callback: Callable[[Any], Any] | None = None) -> None:
-        super().__init__(key, callback)
+        super().__init__(key, callback)  # type: ignore[call-arg]  # a reference's __init__ takes them
         self._id = id(key)
 
     def __hash__(self) -> int:

@@ -41,7 +41,8 @@ def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = Fa
         raise TypeError(f"swap_tensor: {tensor} is not an instance of torch.Tensor")
     if "." in name or name == "":
         raise KeyError(f"swap_tensor: a tensor's name is not empty and has no dot; got {name!r}")
-    place = next((own for own in (module._parameters, module._buffers) if name in own), None)
+    places: Any = (module._parameters, module._buffers)
+    place = next((own for own in places if name in own), None)
     if place is None:
         return swap_attribute(module, name, tensor, allow_missing)
     found = place[name]
