@@ -50,7 +50,106 @@ class Program:
         return self.path.stem
 
     @property
-    def missing(program: Program, newest: bool) -> list[str]:
+    def requirements(self) -> list[str]:
+        """Its dependencies, with versions."""
+        found = METADATA.search(self.path.read_text(encoding="utf-8"))
+        if found is None:
+            raise ValueError(f"{self.path.name} does not say what it needs: add '# /// script' metadata (PEP 723)")
+        text = "\n".join(line.removeprefix("#").strip() for line in found[1].splitlines())
+        return list(tomllib.loads(text)["dependencies"])
+
+    def run(self) -> None:
+        """Run it on both, and compare."""
+        for requirement in self.requirements:
+            name = requirement.partition("==")[0]
+            self.versions[name] = importlib.metadata.version(name)
+        theirs = start(self.path, weft=False)
+        if theirs.returncode:
+            self.state, self.detail = "no oracle", last_line(theirs.stderr)
+            return
+        ours = start(self.path, weft=True)
+        if ours.returncode:
+            self.state, self.detail = "fails", last_line(ours.stderr)
+            return
+        self.detail = difference(ours.stdout, theirs.stdout)
+        self.state = "differs" if self.detail else "agrees"
+
+
+def start(path: Path, weft: bool) -> subprocess.CompletedProcess[str]:
+    """Run a program in a fresh process."""
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore", "PYTHONHASHSEED": "0"}
+    environment.pop("WEFT_AS_TORCH", None)
+    if weft:
+        environment["WEFT_AS_TORCH"] = "1"
+    else:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE / "oracle"), os.environ.get("PYTHONPATH")]))
+    command = [sys.executable, "-P", str(path)]  # not beside the other programs, which are named like libraries
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, env=environment, timeout=LIMIT, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 124, "", f"took more than {LIMIT} s")
+
+
+def last_line(text: str) -> str:
+    """What a traceback ends with."""
+    lines = [line for line in text.splitlines() if line and not line[0].isspace()]
+    return lines[-1][:200] if lines else "no message"
+
+
+def difference(ours: str, theirs: str) -> str:
+    """The first line that is not the same in both texts; empty if there is none."""
+    for number, (mine, yours) in enumerate(zip_longest(ours.splitlines(), theirs.splitlines()), start=1):
+        if mine is None or yours is None:
+            return f"line {number}: {'missing' if mine is None else 'too many'}: {(mine or yours)[:120]}"
+        same_text = NUMBER.sub("#", mine).split() == NUMBER.sub("#", yours).split()
+        if not same_text or not all(map(close, NUMBER.findall(mine), NUMBER.findall(yours))):
+            return f"line {number}: {mine[:90]!r}, PyTorch {yours[:90]!r}"
+    return ""
+
+
+def close(mine: str, yours: str) -> bool:
+    """Whether two printed numbers agree."""
+    first, second = float(mine), float(yours)
+    return (
+        first == second
+        or (first != first and second != second)
+        or abs(first - second) <= TOLERANCE * max(1.0, abs(second))
+    )
+
+
+def chosen(programs: list[Program], share: str) -> list[Program]:
+    """A tenth of the programs. The one that "changed" means follows from the sources, so one commit has one verdict."""
+    turn = turn_of_sources() if share == "changed" else int(share)
+    return programs[turn % SHARES :: SHARES]
+
+
+def turn_of_sources() -> int:
+    """A number that another change to the packages makes another one."""
+    digest = hashlib.sha256()
+    for file in sorted((ROOT / "packages").glob("*/src/**/*.py")):
+        digest.update(file.read_bytes())
+    return digest.digest()[0]
+
+
+def known() -> dict[str, dict[str, str]]:
+    """The programs that do not agree, with reasons."""
+    return tomllib.loads((HERE / "known.toml").read_text(encoding="utf-8"))
+
+
+def table(programs: list[Program]) -> str:
+    """What was seen, in Markdown."""
+    reasons = known()
+    lines = ["| program | libraries | state | what differs |", "|---|---|---|---|"]
+    for each in programs:
+        versions = ", ".join(f"{name} {version}" for name, version in each.versions.items())
+        reason = reasons.get(each.name, {}).get("reason", each.detail)
+        lines.append(f"| {each.name} | {versions} | {each.state} | {reason.replace('|', '/')} |")
+    return "\n".join(lines) + "\n"
+
+
+def missing(program: Program, newest: bool) -> list[str]:
     """What a program needs and is not installed, in that version."""
     wanted = []
     for requirement in program.requirements:

@@ -1,5 +1,9 @@
 """BoTorch: a Gaussian process fitted, acquisition functions and their optimization."""
 
+# /// script
+# dependencies = ["botorch==0.18.1", "gpytorch==1.15.2"]
+# ///
+
 import warnings
 
 import torch

@@ -1,5 +1,9 @@
 """Captum: gradient, perturbation, layer and neuron attributions of a small network."""
 
+# /// script
+# dependencies = ["captum==0.9.0"]
+# ///
+
 import warnings
 
 import numpy as np

@@ -1,5 +1,9 @@
 """entmax: sparse softmaxes and their losses."""
 
+# /// script
+# dependencies = ["entmax==1.3"]
+# ///
+
 import torch
 from entmax import (
     Entmax15Loss,

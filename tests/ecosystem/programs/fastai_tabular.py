@@ -1,5 +1,9 @@
 """fastai: a tabular learner and an image learner on made data, one cycle, metrics, export."""
 
+# /// script
+# dependencies = ["fastai==2.8.12", "pandas==3.0.6"]
+# ///
+
 import tempfile
 import warnings
 from pathlib import Path

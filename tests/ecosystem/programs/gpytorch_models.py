@@ -1,5 +1,9 @@
 """GPyTorch: exact, multitask and variational Gaussian processes."""
 
+# /// script
+# dependencies = ["gpytorch==1.15.2"]
+# ///
+
 import warnings
 
 import gpytorch

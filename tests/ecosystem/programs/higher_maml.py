@@ -1,5 +1,9 @@
 """higher: gradients through inner optimization loops."""
 
+# /// script
+# dependencies = ["higher==0.2.1"]
+# ///
+
 import higher
 import torch
 

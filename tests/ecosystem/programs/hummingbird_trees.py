@@ -1,5 +1,9 @@
 """Hummingbird: scikit-learn's models as tensor programs."""
 
+# /// script
+# dependencies = ["hummingbird-ml==0.4.12", "scikit-learn==1.9.1"]
+# ///
+
 import warnings
 
 import numpy as np

@@ -1,5 +1,9 @@
 """PyTorch-Ignite: trainer and evaluators with metrics, handlers and a checkpoint."""
 
+# /// script
+# dependencies = ["pytorch-ignite==0.5.5"]
+# ///
+
 import tempfile
 
 import torch

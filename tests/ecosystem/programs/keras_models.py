@@ -1,5 +1,9 @@
 """Keras 3 on its PyTorch backend: Sequential, functional and custom layers; fit, evaluate, predict, save."""
 
+# /// script
+# dependencies = ["keras==3.15.1"]
+# ///
+
 import os
 import tempfile
 

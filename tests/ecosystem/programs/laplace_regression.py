@@ -1,5 +1,9 @@
 """laplace-torch: last-layer and full Laplace approximations, with Kronecker, diagonal and full Hessians."""
 
+# /// script
+# dependencies = ["laplace-torch==0.3"]
+# ///
+
 import warnings
 
 import torch

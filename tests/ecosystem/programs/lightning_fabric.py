@@ -1,5 +1,9 @@
 """Lightning Fabric: a hand-written loop, saving and loading, bf16 precision."""
 
+# /// script
+# dependencies = ["lightning==2.6.6"]
+# ///
+
 import tempfile
 import warnings
 

@@ -1,5 +1,9 @@
 """Lightning: a Trainer with callbacks, checkpoints, a CSV log and a TensorBoard log."""
 
+# /// script
+# dependencies = ["lightning==2.6.6"]
+# ///
+
 import csv
 import glob
 import logging

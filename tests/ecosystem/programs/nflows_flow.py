@@ -1,5 +1,9 @@
 """nflows: a masked autoregressive flow and a spline coupling flow."""
 
+# /// script
+# dependencies = ["nflows==0.14"]
+# ///
+
 import torch
 from nflows import transforms
 from nflows.distributions.normal import ConditionalDiagonalNormal, StandardNormal

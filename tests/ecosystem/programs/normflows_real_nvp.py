@@ -1,5 +1,9 @@
 """normflows: RealNVP, neural spline flow and residual flow layers on a two-dimensional target."""
 
+# /// script
+# dependencies = ["normflows==1.7.3"]
+# ///
+
 import normflows as nf
 import torch
 

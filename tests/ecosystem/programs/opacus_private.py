@@ -1,5 +1,9 @@
 """Opacus: private training with per-sample gradients, of linear, convolutional and recurrent layers."""
 
+# /// script
+# dependencies = ["opacus==1.6.0"]
+# ///
+
 import warnings
 
 import torch

@@ -1,5 +1,9 @@
 """Pyro: SVI with an AutoGuide, NUTS and HMC, Predictive, enumeration and a Gaussian process."""
 
+# /// script
+# dependencies = ["pyro-ppl==1.9.2"]
+# ///
+
 import warnings
 
 import pyro

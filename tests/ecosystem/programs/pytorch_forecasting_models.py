@@ -1,5 +1,9 @@
 """pytorch-forecasting: a temporal fusion transformer and N-BEATS trained by Lightning."""
 
+# /// script
+# dependencies = ["lightning==2.6.6", "pandas==3.0.6", "pytorch-forecasting==1.8.0"]
+# ///
+
 import logging
 import warnings
 

@@ -1,5 +1,9 @@
 """TabNet: classifier, regressor, pretraining, explanations."""
 
+# /// script
+# dependencies = ["pytorch-tabnet==4.1.0"]
+# ///
+
 import warnings
 
 import numpy as np

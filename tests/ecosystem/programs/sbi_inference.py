@@ -1,5 +1,9 @@
 """sbi: neural posterior, likelihood and ratio estimation of a linear simulator."""
 
+# /// script
+# dependencies = ["sbi==0.27.0"]
+# ///
+
 import logging
 import warnings
 

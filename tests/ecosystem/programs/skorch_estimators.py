@@ -1,5 +1,9 @@
 """skorch: scikit-learn's estimators, pipelines, grid search, callbacks and saved parameters."""
 
+# /// script
+# dependencies = ["scikit-learn==1.9.1", "skorch==1.4.0"]
+# ///
+
 import io
 import warnings
 

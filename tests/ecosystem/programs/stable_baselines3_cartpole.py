@@ -1,5 +1,9 @@
 """Stable-Baselines3: PPO, A2C and DQN on CartPole, SAC and TD3 on Pendulum, saving and loading."""
 
+# /// script
+# dependencies = ["stable_baselines3==2.9.2"]
+# ///
+
 import os
 import tempfile
 import warnings

@@ -1,5 +1,9 @@
 """tensordict: indexing, stacking, modules, tensorclasses, memory-mapping and functional calls."""
 
+# /// script
+# dependencies = ["tensordict==0.15.3"]
+# ///
+
 import tempfile
 
 import torch

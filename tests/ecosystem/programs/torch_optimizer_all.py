@@ -1,5 +1,9 @@
 """torch-optimizer: each optimizer on the same small problem."""
 
+# /// script
+# dependencies = ["torch-optimizer==0.3.0"]
+# ///
+
 import torch
 import torch_optimizer
 

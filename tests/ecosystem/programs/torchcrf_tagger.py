@@ -1,5 +1,9 @@
 """pytorch-crf: a conditional random field trained and decoded."""
 
+# /// script
+# dependencies = ["pytorch-crf==0.7.2"]
+# ///
+
 import torch
 from torchcrf import CRF
 

@@ -1,5 +1,9 @@
 """torchdiffeq: solvers, the adjoint method and events."""
 
+# /// script
+# dependencies = ["torchdiffeq==0.2.5"]
+# ///
+
 import torch
 from torchdiffeq import odeint, odeint_adjoint, odeint_event
 

@@ -1,5 +1,9 @@
 """TorchMetrics: classification, regression, text, image, audio, clustering and wrappers."""
 
+# /// script
+# dependencies = ["torchmetrics==1.9.0"]
+# ///
+
 import warnings
 
 import torch

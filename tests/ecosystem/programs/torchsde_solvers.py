@@ -1,5 +1,9 @@
 """torchsde: Ito and Stratonovich equations, the adjoint method and the KL term of latent ones."""
 
+# /// script
+# dependencies = ["torchsde==0.2.6"]
+# ///
+
 import torch
 import torchsde
 

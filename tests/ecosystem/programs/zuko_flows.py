@@ -1,5 +1,9 @@
 """Zuko: conditional normalizing flows, trained and sampled."""
 
+# /// script
+# dependencies = ["zuko==1.6.0"]
+# ///
+
 import torch
 import zuko
 
