@@ -73,7 +73,8 @@ def test_a_modules_parameters_are_attributes_of_the_graph(tracing_mode):
 def test_fakes_have_shapes_and_no_values():
     seen = []
     module = make_fx(lambda x: seen.append(x) or x.view(-1) * 2, tracing_mode="fake")(X)
-    assert seen[0].device.type == "meta"
+    assert type(seen[0]).__name__ == "FakeTensor"
+    assert seen[0].device.type == "cpu"
     assert module(X).tolist() == (X.view(-1) * 2).tolist()
     assert next(iter(reversed(module.graph.find_nodes(op="call_function")))).meta["val"].shape == (6,)
 

@@ -16,6 +16,8 @@ weft                              what is shown
 ``core::sum`` over all            ``sum.default``, also where all dimensions were named
 convolution's gradients           ``convolution_backward`` once for each of them, with an ``output_mask`` of one
 operands of different dtypes      ``_to_copy`` of one to the common dtype comes first
+numbers beside floating point     floats, also where a program wrote an int (``mul.Tensor(x, 2.0)``)
+negative dims, sizes of -1        the dims and sizes that they stand for
 in-place, where it is recorded    the op that makes the result, and ``copy_``
 optimizers, ``_foreach_`` ops     one op of weft's own name (``optim.adam_step.default``) on lists
 recurrent layers                  one op of weft's own name for each layer (``nn.lstm_layer.default``)

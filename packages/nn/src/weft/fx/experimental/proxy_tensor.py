@@ -9,11 +9,12 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import weft
 from weft import Tensor
+from weft._subclasses.fake_tensor import FakeTensorMode
 from weft.fx.graph import Graph
 from weft.fx.graph_module import GraphModule
 from weft.fx.node import Node
@@ -114,7 +115,7 @@ def make_fx(
     decomposition_table : dict, optional
         From overloads to functions, of whose operators the graph is made in their stead.
     tracing_mode : "real" or "fake"
-        Run it on the arguments, or on tensors of the device ``meta``, which have no values.
+        Run it on the arguments, or on fake tensors, which have no values.
 
     Raises
     ------
@@ -151,11 +152,12 @@ def trace(f: Callable[..., Any], args: tuple[Any, ...], table: Table | None, fak
             )
     root, graph = Module(), Graph()
     mode = ProxyTorchDispatchMode(graph, root, table)
-    given = [as_fake(each) if fake and isinstance(each, Tensor) else each for each in args]
+    fakes = FakeTensorMode() if fake else None
+    given = [fakes.from_tensor(each) if fakes and isinstance(each, Tensor) else each for each in args]
     for name, value in zip(names_of(f, len(args)), given):
         mode.track(value, graph.placeholder(f"{name}_1"))
-    run = on_fakes(f, mode) if fake and isinstance(f, Module) else f
-    with mode:
+    run = on_fakes(f, fakes, mode) if fakes and isinstance(f, Module) else f
+    with fakes or nullcontext(), mode:
         result = run(*given)
     graph.output(tree_map(mode.node_of, result))
     graph.eliminate_dead_code(is_impure)
@@ -172,21 +174,16 @@ def names_of(f: Any, count: int) -> list[str]:
     return [*names, *(f"arg{number}" for number in range(len(names), count))][:count]
 
 
-def as_fake(tensor: Any) -> Any:
-    """A tensor of the same geometry on the device meta."""
-    return tensor.detach().to("meta").requires_grad_(tensor.requires_grad)
-
-
-def on_fakes(module: Module, mode: ProxyTorchDispatchMode) -> Callable[..., Any]:
-    """A module with its parameters and buffers on the device meta; in the graph they are those that it has."""
+def on_fakes(module: Module, fakes: FakeTensorMode, mode: ProxyTorchDispatchMode) -> Callable[..., Any]:
+    """A module with fake parameters and buffers; in the graph they are those that it has."""
     own = dict(module.named_parameters()) | dict(module.named_buffers())
-    fakes = {}
+    faked = {}
     for name, value in own.items():
-        fakes[name] = as_fake(value)
-        mode.track(fakes[name], mode.node_of(value))
+        faked[name] = fakes.from_tensor(value)
+        mode.track(faked[name], mode.node_of(value))
 
     def run(*args: Any) -> Any:
-        return weft.func.functional_call(module, fakes, args)
+        return weft.func.functional_call(module, faked, args)
 
     return run
 
