@@ -124,6 +124,16 @@ def test_products_have_second_gradients(dense):
     assert gradgradcheck(lambda values, other: csr.with_values(values) @ other, inputs)
 
 
+def test_products_in_function_transforms(dense):
+    csr, x = dense.to_sparse_csr(), weft.randn(3, 4, 2, dtype=weft.float64)
+    weft.testing.assert_close(weft.func.vmap(lambda y: csr @ y)(x), dense @ x)
+    last = weft.func.vmap(lambda y: csr.t() @ y, in_dims=2, out_dims=2)(x.movedim(0, 2))
+    weft.testing.assert_close(last.movedim(2, 0), dense.T @ x)
+    primals, tangents = (csr.values(), x[0]), (csr.values(), x[1])
+    _, tangent = weft.func.jvp(lambda values, y: csr.with_values(values) @ y, primals, tangents)
+    weft.testing.assert_close(tangent, dense @ (x[0] + x[1]))
+
+
 @pytest.mark.parametrize("dtype", [weft.float16, weft.bfloat16, weft.int64, weft.complex64], ids=str)
 @pytest.mark.usefixtures("library")
 def test_products_of_other_dtypes(dense, dtype):

@@ -7,21 +7,23 @@ from typing import Any
 import weft
 from weft._tensor.base import Tensor
 from weft.backend import scientific
+from weft.ops._batching import one_by_one
 from weft.ops._declare import op
 from weft.ops.indexing import combine_at
 
 __all__ = ["csr_matmul"]
 
 IN_SCIPY = "?bBhHiIlLqQfdFD"  # the dtypes that its kernels have, by NumPy's letters
+IN_CUPY = "fdFD"
 
 
 def compressed_matrix(xp: Any, crow: Any, col: Any, values: Any, columns: int) -> Any:
     """SciPy's matrix of these parts; None where there is none of them."""
-    if values.dtype.char not in IN_SCIPY:
-        return None
     try:
         library = scientific(xp, "sparse", "csr_matmul")
     except (ImportError, NotImplementedError):
+        return None
+    if values.dtype.char not in (IN_SCIPY if library.__name__ == "scipy.sparse" else IN_CUPY):
         return None
     return library.csr_matrix((values, col, crow), shape=(crow.shape[0] - 1, columns))
 
@@ -71,6 +73,16 @@ def _(grad, values, crow, col, other, columns, transposed):
     target, source = (col, rows) if transposed else (rows, col)
     of_values = (grad.index_select(0, target) * other.conj().index_select(0, source)).sum(-1)
     return of_values, csr_matmul.op(values.conj(), crow, col, grad, columns, not transposed)
+
+
+@csr_matmul.vmap
+def _(batch):
+    if any(batch.flags[:3]):
+        return one_by_one(batch)
+    values, crow, col, other, columns, transposed = batch.args
+    wide = other.movedim(0, 1)  # (k, batch, p): the columns of all examples side by side
+    found = csr_matmul.op(values, crow, col, wide.reshape(wide.shape[0], -1), columns, transposed)
+    return found.reshape(found.shape[0], *wide.shape[1:]).movedim(1, 0)
 
 
 @op(tensors="values crow col other", dtypes="float complex", compute_dtype="float32", name="csr_solve")
