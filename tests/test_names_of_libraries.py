@@ -1,0 +1,89 @@
+"""Names of PyTorch's that named libraries import or call, where nothing else in the tests would miss them."""
+
+import importlib
+
+import pytest
+
+import weft
+
+NAMES = {  # from a library to what it takes
+    "fvcore": ["weft.jit._overload_method"],
+    "MONAI": ["weft.serialization.DEFAULT_PROTOCOL"],
+    "onnx2torch": ["weft.onnx.symbolic_helper.GLOBALS", "weft.vision.ops.roi_align"],
+    "open_clip": ["weft.TensorType"],
+    "PyTorch Geometric": ["weft.jit._overload", "weft.ops.aten._pin_memory", "weft.ops.aten._sparse_addmm"],
+    "torchio": ["weft.hub.tqdm"],
+    "transformers": ["weft.onnx.symbolic_helper.cast_pytorch_to_onnx"],
+}
+
+
+@pytest.mark.parametrize(("library", "name"), [(library, name) for library, names in NAMES.items() for name in names])
+def test_a_name_is_there_for_a_library(library, name):
+    home, _, last = name.rpartition(".")
+    try:
+        found = importlib.import_module(home)
+    except ModuleNotFoundError:
+        found = weft
+        for part in home.split(".")[1:]:
+            found = getattr(found, part)
+    assert getattr(found, last) is not None, library
+
+
+def test_flags_of_backends_are_set_in_monais_block():
+    before = weft.backends.cudnn.benchmark
+    with getattr(weft.backends, "__allow_nonbracketed_mutation")():
+        weft.backends.cudnn.benchmark = not before
+    weft.backends.cudnn.benchmark = before
+
+
+def test_overrides_see_the_operands_of_einsum_one_by_one():
+    """e3nn optimizes what `weft.fx` records of it."""
+    seen = []
+
+    class Watched(weft.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((func, len(args), args[0]))
+            return func(*args, **(kwargs or {}))
+
+    x = weft.ones(2, 2)
+    with Watched():
+        results = (
+            weft.einsum("ij,jk->ik", x, x),
+            weft.einsum("ij,jk->ik", (x, x)),
+            weft.einsum(x, [0, 1], x, [1, 2], [0, 2]),
+        )
+    assert [each[0] for each in seen] == [weft.einsum] * 3
+    assert [each[1] for each in seen] == [3] * 3
+    assert all((each == 2).all() for each in results)
+
+
+def test_an_assertion_about_a_recorded_value_is_recorded():
+    """e3nn's modules assert the shapes of what they are called with while they are traced."""
+    fx = pytest.importorskip("weft.fx")
+
+    class Checked(weft.nn.Module):
+        def forward(self, x):
+            weft._assert(x.shape[-1] == 3, "three columns")
+            return x * 2
+
+    traced = fx.symbolic_trace(Checked())
+    assert weft._assert in [node.target for node in traced.graph.nodes]
+    with pytest.raises(AssertionError, match="three columns"):
+        traced(weft.ones(2, 2))
+
+
+@pytest.mark.parametrize("option", ["stride", "padding", "dilation"])
+@pytest.mark.parametrize("kind", ["Conv2d", "Conv3d", "ConvTranspose2d"])
+def test_one_value_in_a_list_holds_for_all_axes_of_a_convolution(kind, option):
+    """efficientnet-pytorch reads strides from a list of its own."""
+    nn = pytest.importorskip("weft.nn")
+    axes = int(kind[-2])
+    x = weft.ones(1, 2, *[6] * axes)
+    for value in (1, 2):
+        weft.manual_seed(0)
+        listed = getattr(nn, kind)(2, 3, 2, **{option: [value]})
+        weft.manual_seed(0)
+        plain = getattr(nn, kind)(2, 3, 2, **{option: value})
+        assert (listed(x) == plain(x)).all()
+    with pytest.raises(RuntimeError, match="expected stride to be a single integer value or a list of"):
+        getattr(nn, kind)(2, 3, 2, stride=[1] * (axes + 1))
