@@ -384,3 +384,20 @@ with pytest.raises(TypeError):
 assert type(weft.add(ours.as_subclass(Subclass), 1)) is Subclass
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_an_override_is_asked_for_the_method_of_an_in_place_operator():
+    """Peft's SHiRA adds a sparse tensor to a weight so."""
+    asked = []
+
+    class Named(weft.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    other = weft.ones(2).as_subclass(Named)
+    x = y = weft.full((2,), 5.0)
+    x += other
+    x /= other
+    assert (asked, type(x), y.tolist()) == (["add_", "div_"], Named, [6.0, 6.0])

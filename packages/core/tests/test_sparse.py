@@ -385,3 +385,12 @@ def test_to_sparse_refuses_more_sparse_dimensions_than_there_are():
             weft.eye(2).to_sparse(count)
     x = weft.eye(2)
     assert x.to_sparse(layout=weft.strided) is x
+
+
+def test_adding_in_place_records_the_gradient_of_the_values():
+    """Peft's SHiRA trains the values of a sparse tensor that is added to a weight."""
+    values = weft.tensor([2.0, 3.0], requires_grad=True)
+    total = weft.ones(4)
+    total += weft.sparse_coo_tensor(weft.tensor([[1, 3]]), values, (4,))
+    (total**2).sum().backward()
+    assert values.grad.tolist() == [6.0, 8.0]

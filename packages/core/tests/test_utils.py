@@ -26,3 +26,14 @@ def test_set_module_says_where_something_is():
     with pytest.raises(TypeError, match="should be a string, got int"):
         set_module(Thing, 3)
     assert weft.utils.set_module is set_module
+
+
+def test_compiled_extensions_are_refused():
+    """Peft's BOFT tries to build one, and goes on without."""
+    from weft.utils import cpp_extension
+
+    for build in (cpp_extension.load, cpp_extension.CppExtension):
+        with pytest.raises(RuntimeError, match="'fast' is compiled against PyTorch's C"):
+            build("fast", sources=["fast.cpp"])
+    with pytest.raises(RuntimeError, match="weft has not"):
+        cpp_extension.BuildExtension()

@@ -764,6 +764,26 @@ def attach(
         setattr(Tensor, name, inplace_variant(function, name, declaration, is_view, inplace_kernel))
 
 
+# What an overriding class is asked for where an operator is used: as in PyTorch, the method; ``&=``, ``|=``, ``^=`` and
+# the shifts are asked for by their own names.
+OPERATORS_ASKED = {
+    "__iadd__": "add_",
+    "__ifloordiv__": "floor_divide_",
+    "__imod__": "remainder_",
+    "__imul__": "mul_",
+    "__ipow__": "pow_",
+    "__isub__": "sub_",
+    "__itruediv__": "div_",
+}
+
+
+def is_asked(other: Any) -> bool:
+    """Whether the other operand may say what an operator does: no number, nor a plain tensor."""
+    if isinstance(other, TensorBase):
+        return other._key.has_torch_function
+    return not isinstance(other, (float, int))
+
+
 def inplace_variant(
     function: Any, name: str, declaration: Declaration | None, is_view: bool, inplace_kernel: Any = None
 ) -> Any:
@@ -785,6 +805,8 @@ def inplace_variant(
         elif declaration is not None and declaration.is_ufunc:
             with_one = inplace_operator(declaration.op, name)
 
+        is_operator = name[0] == "_"
+
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
             if with_one is not None and len(args) == 1 and not kwargs and with_one(self, args[0]):
                 return self
@@ -792,12 +814,12 @@ def inplace_variant(
                 return self
             if inplace_kernel is not None and not kwargs and inplace_kernel(name, self, args):
                 return self
-            if args and not isinstance(args[0], (TensorBase, float, int)):
+            if args and (is_asked(args[0]) if is_operator else not isinstance(args[0], (TensorBase, float, int))):
                 types = overriding(args)
                 if types:
                     arm()
-                    return call_override(getattr(Tensor, name), types, (self, *args), kwargs)
-                if name[0] == "_" and not isinstance(args[0], NUMBERS):
+                    return call_override(getattr(Tensor, OPERATORS_ASKED.get(name, name)), types, (self, *args), kwargs)
+                if is_operator and not isinstance(args[0], (TensorBase, *NUMBERS)):
                     return NotImplemented  # what makes a new tensor of the two, or what it likes
             try:
                 return write_inplace(name, self, function, args, kwargs)
