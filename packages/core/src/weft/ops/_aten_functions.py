@@ -22,6 +22,20 @@ def index(self: Tensor, indices: Any) -> Any:
     return self[tuple(slice(None) if each is None else each for each in indices)]
 
 
+def index_put(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
+    """`weft.index_put`; None stands for a whole dimension."""
+    if any(each is None for each in indices):
+        return registry["core::index_put"].op(self, tuple(indices), values, accumulate)
+    return weft.index_put(self, tuple(indices), values, accumulate)
+
+
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
+    """`Tensor.index_put_`; None stands for a whole dimension."""
+    if any(each is None for each in indices):
+        return self.copy_(index_put(self, indices, values, accumulate))
+    return self.index_put_(tuple(indices), values, accumulate)
+
+
 def _to_copy(
     self: Tensor,
     *,

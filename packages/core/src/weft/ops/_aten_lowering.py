@@ -86,7 +86,7 @@ def shown_as(op: Any, args: dict[str, Any]) -> Any:
     if rule is not None:
         return rule(**args)
     short = op.name.partition("::")[2]
-    schema = fitting(short, args)
+    schema = None if short.startswith("linalg_") else fitting(short, args)  # these return what gradients need, too
     if schema is not None:
         return call(short, schema, args)
     if hasattr(op, "arguments"):
