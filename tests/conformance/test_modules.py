@@ -319,3 +319,38 @@ def test_a_wrong_call_raises_pytorchs_error_and_text(name: str) -> None:
             module = getattr(nn, name)(*arguments, **keywords)
             assert wrong.error_on is ModuleErrorEnum.FORWARD_ERROR
             module(*translated(given.args), **translated(given.kwargs))
+
+
+def without_memory(value: Any) -> Any:
+    """Return nested arguments with tensors on the meta device."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(without_memory(each) for each in value)
+    if isinstance(value, dict):
+        return {key: without_memory(each) for key, each in value.items()}
+    if isinstance(value, (torch.Tensor, weft.Tensor)):
+        return value.detach().to("meta").requires_grad_(value.requires_grad)
+    return value
+
+
+def told(tensors: Any) -> list[Any]:
+    """Return what tensors without memory have: shape, dtype and whether they require grad."""
+    return [None if each is None else (tuple(each.shape), each.dtype, each.requires_grad) for each in tensors]
+
+
+@both_modes
+@every_module
+def test_a_module_without_memory_gives_the_shapes_of_its_results(name: str, training: bool) -> None:
+    """On the device meta, forward and backward; a module that reads values is refused, as PyTorch's is."""
+    for theirs, found, their_inputs, inputs in pairs(name, "float32", training):
+        module, given = copy.deepcopy(found).to("meta"), without_memory(inputs)
+        their_module = copy.deepcopy(theirs).to("meta")
+        expected = differentiated(called(weft, found, inputs))
+        if isinstance(expected, type):
+            continue
+        results = differentiated(called(weft, module, given))
+        if isinstance(results, type):
+            assert issubclass(called(torch, their_module, without_memory(their_inputs)), RuntimeError)
+            continue
+        assert told(results) == told(expected)
+        grads = [[each.grad for each in of.parameters()] for of in (module, found)]
+        assert told(grads[0]) == told(grads[1])
