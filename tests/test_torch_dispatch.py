@@ -216,3 +216,57 @@ def test_no_dispatch_asks_nobody():
     with Record() as record, no_dispatch():
         _ = weft.ones(2) + 1
     assert record.seen == []
+
+
+MODELS = {
+    "convolutions": lambda: (
+        nn.Sequential(
+            nn.Conv2d(3, 8, 3, stride=2, padding=1),
+            nn.BatchNorm2d(8),
+            nn.SiLU(),
+            nn.MaxPool2d(2),
+            nn.ConvTranspose2d(8, 4, 2, stride=2),
+            nn.AvgPool2d(2),
+            nn.ZeroPad2d(1),
+            nn.Flatten(),
+            nn.Dropout(0.3),
+            nn.Linear(144, 5),
+        ),
+        weft.randn(2, 3, 16, 16),
+    ),
+    "transformer": lambda: (
+        nn.TransformerEncoderLayer(16, 4, 32, batch_first=True, norm_first=True, activation="gelu"),
+        weft.randn(2, 5, 16),
+    ),
+    "recurrent": lambda: (nn.LSTM(4, 6, 2, bidirectional=True), weft.randn(5, 2, 4)),
+    "embeddings": lambda: (
+        nn.Sequential(nn.Embedding(10, 8, padding_idx=0), nn.LayerNorm(8), nn.Linear(8, 3), nn.LogSoftmax(-1)),
+        weft.randint(0, 10, (3, 4)),
+    ),
+    "activations": lambda: (
+        nn.Sequential(
+            *[nn.Conv1d(4, 8, 3), nn.GroupNorm(2, 8), nn.ELU(), nn.InstanceNorm1d(8), nn.PReLU(), nn.Softplus()],
+            *[nn.LeakyReLU(), nn.Hardtanh(), nn.Mish(), nn.Hardswish(), nn.Upsample(scale_factor=2), nn.ReLU6()],
+        ),
+        weft.randn(2, 4, 10),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_compute_and_learn_the_same_under_a_mode(name):
+    def step():
+        weft.manual_seed(0)
+        found = model(x)
+        loss = (found[0] if isinstance(found, tuple) else found).pow(2).mean()
+        return loss, weft.autograd.grad(loss, [*model.parameters()])
+
+    weft.manual_seed(1)
+    model, x = MODELS[name]()
+    loss, grads = step()
+    with Record() as record:
+        shown_loss, shown_grads = step()
+    weft.testing.assert_close(shown_loss, loss)
+    weft.testing.assert_close(shown_grads, grads, rtol=1e-4, atol=1e-6)
+    of_pytorch = [each for each in names(record) if each.startswith("aten.")]
+    assert len(of_pytorch) > len(record.seen) / 2

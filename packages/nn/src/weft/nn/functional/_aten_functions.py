@@ -153,6 +153,30 @@ def elu(self: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float
     return _op("elu", self, alpha, scale, input_scale)
 
 
+def elu_backward(
+    grad_output: Tensor, alpha: float, scale: float, input_scale: float, is_result: bool, self_or_result: Tensor
+) -> Any:
+    """The gradient of `weft.nn.functional.elu`, from its input."""
+    _refuse_result("elu_backward", is_result)
+    return _op("elu_backward", grad_output, self_or_result, alpha, scale, input_scale)
+
+
+def leaky_relu_backward(grad_output: Tensor, self: Tensor, negative_slope: float, self_is_result: bool) -> Any:
+    """The gradient of `weft.nn.functional.leaky_relu`, from its input."""
+    _refuse_result("leaky_relu_backward", self_is_result)
+    return _op("leaky_relu_backward", grad_output, self, negative_slope)
+
+
+def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: float, max_val: float) -> Any:
+    """The gradient of `weft.nn.functional.hardtanh`."""
+    return _op("hardtanh_backward", grad_output, self, min_val, max_val)
+
+
+def _refuse_result(name: str, is_result: bool) -> None:
+    if is_result:
+        raise NotImplementedError(f"{name}: weft computes it from the input, not from the result; pass the input")
+
+
 def mse_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Any:
     """`weft.nn.functional.mse_loss`."""
     return weft.nn.functional.mse_loss(self, target, reduction=REDUCTIONS[reduction])

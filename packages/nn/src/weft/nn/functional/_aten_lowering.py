@@ -168,6 +168,30 @@ def _(input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ou
     return overload_of(name)(input, [*kernel_size], [*stride], *options)
 
 
+@shown("nn::avg_pool")
+def _(input: Any, kernel_size: Any, stride: Any, padding: Any, out: Any, options: Any) -> Any:
+    sizes = list(zip(input.shape[2:], kernel_size, stride, padding))
+    floor = tuple((n + 2 * p - k) // s + 1 for n, k, s, p in sizes)
+    ceil = tuple(-((k - n - 2 * p) // s) + 1 for n, k, s, p in sizes)
+    if tuple(out) not in (floor, ceil):
+        return overload_of_own("avg_pool")(input, kernel_size, stride, padding, out, options)
+    include_pad, divisor = options
+    count = len(kernel_size)
+    given_values = [[*stride], [*padding], tuple(out) != floor, include_pad, *[divisor] * (count > 1)]
+    defaults = [[*kernel_size], [0] * count, False, True, None]
+    while given_values and given_values[-1] == defaults[len(given_values) - 1]:
+        given_values.pop()
+    return overload_of(f"avg_pool{count}d")(input, [*kernel_size], *given_values)
+
+
+@shown("nn::pad_constant")
+def _(input: Any, before: Any, after: Any, value: Any) -> Any:
+    pads = [each for pair in zip(reversed(before), reversed(after)) for each in pair]
+    while len(pads) > 2 and pads[-2:] == [0, 0]:
+        del pads[-2:]
+    return aten.constant_pad_nd.default(input, pads, *[value] * (value != 0))
+
+
 # Losses
 
 
@@ -222,3 +246,18 @@ def _(input: Any, low: float, high: float) -> Any:
 @shown("nn::elu")
 def _(input: Any, alpha: float, scale: float, input_scale: float) -> Any:
     return aten.elu.default(input, alpha, scale, input_scale)
+
+
+@shown("nn::elu_backward")
+def _(output_grad: Any, input: Any, alpha: float, scale: float, input_scale: float) -> Any:
+    return aten.elu_backward.default(output_grad, alpha, scale, input_scale, False, input)
+
+
+@shown("nn::leaky_relu_backward")
+def _(output_grad: Any, input: Any, slope: float) -> Any:
+    return aten.leaky_relu_backward.default(output_grad, input, slope, False)
+
+
+@shown("nn::hardtanh_backward")
+def _(output_grad: Any, input: Any, low: float, high: float) -> Any:
+    return aten.hardtanh_backward.default(output_grad, input, low, high)
