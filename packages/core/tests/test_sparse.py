@@ -192,6 +192,13 @@ def test_operators_in_place_write_to_a_sparse_tensor():
         assert sparse is same and sparse.to_dense().equal(weft.eye(2) * -3)
 
 
+def test_sums_in_place_of_coalesced_tensors_are_coalesced():  # torch_optimizer.MADGRAD adds to their _values()
+    x, y = weft.tensor([0.0, 1.0, 2.0]).to_sparse(), weft.tensor([3.0, 4.0, 0.0]).to_sparse()
+    x.add_(y, alpha=2)
+    assert x.is_coalesced() and x._nnz() == 3
+    assert x.to_dense().tolist() == [6, 9, 2]
+
+
 @pytest.mark.parametrize("make", ["to_sparse", "to_sparse_csr"])
 def test_leaves_stay_leaves_where_they_are_written_to(make):
     leaf = getattr(weft.eye(2), make)().requires_grad_()
@@ -202,6 +209,18 @@ def test_leaves_stay_leaves_where_they_are_written_to(make):
         leaf.add_(leaf.grad.coalesce() if make == "to_sparse" else leaf.grad, alpha=-0.5)
     assert leaf.is_leaf and leaf.requires_grad
     assert leaf.detach().to_dense().equal(weft.eye(2) / 2)
+
+
+@pytest.mark.parametrize("make", ["to_sparse", "to_sparse_csr"])
+def test_a_sparse_tensor_added_in_place_to_a_dense_one_keeps_its_history(make):  # peft's SHiRA
+    values = weft.tensor([1.0, 2.0], requires_grad=True)
+    sparse = getattr(weft.eye(2), make)().with_values(values * 2)
+    dense = same = weft.zeros(2, 2)
+    dense += sparse
+    dense -= sparse * 3
+    assert dense is same
+    dense.sum().backward()
+    assert values.grad.tolist() == [-4, -4]
 
 
 def test_dividing_keeps_the_rounding_mode():

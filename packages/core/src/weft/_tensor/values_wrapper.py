@@ -152,17 +152,3 @@ class ValuesWrapper(Tensor):
         if name in QUERIES:
             return unmasked(flatten(args), func, args, kwargs)
         raise NotImplementedError(f"{name}: is not there for {cls._described}")
-
-
-def in_place_operator(name: str) -> Callable[[Any, Any], Any]:
-    """An operator such as ``+=``: these write to a tensor's array before anybody is asked, which a wrapper has not."""
-
-    def operator(self: Any, other: Any) -> Any:
-        return self.__torch_function__(getattr(Tensor, name), (type(self), type(other)), (self, other))
-
-    operator.__name__ = name
-    return operator
-
-
-for _name in ("add", "and", "floordiv", "mul", "or", "pow", "sub", "truediv", "xor"):
-    setattr(ValuesWrapper, f"__i{_name}__", in_place_operator(f"__i{_name}__"))

@@ -177,6 +177,8 @@ def add_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     values = other._inner_values if alpha == 1 else other._inner_values * alpha
     if not isinstance(input, SparseTensor):
         return input.index_put_(tuple(other._sparse_indices), values.to(input.dtype), accumulate=True)
+    if input._sparse_coalesced and other._sparse_coalesced:
+        return take_over(input, addition(input, other, alpha=alpha))
     indices = weft.cat([input._sparse_indices, other._sparse_indices], 1)
     return become(input, indices, weft.cat([input._inner_values, values]))
 
