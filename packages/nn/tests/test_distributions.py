@@ -624,3 +624,20 @@ def test_the_gradient_of_a_dirichlet_sample_can_be_had_by_itself():
     (expected,) = weft.autograd.grad(sample, concentration, grad)
     found = _Dirichlet_backward(sample.detach(), concentration.detach(), grad)
     weft.testing.assert_close(found, expected)
+
+
+def test_a_subclass_of_independent_may_keep_what_its_base_has():
+    """Pyro's keeps _validate_args in the base distribution."""
+
+    class Kept(D.Independent):
+        @property
+        def _validate_args(self):
+            return self.base_dist._validate_args
+
+        @_validate_args.setter
+        def _validate_args(self, value):
+            self.base_dist._validate_args = value
+
+    expanded = Kept(D.Normal(weft.zeros(2), weft.ones(2)), 1).expand([3])
+    assert (expanded.batch_shape, expanded.event_shape) == ((3,), (2,))
+    assert expanded.log_prob(weft.zeros(3, 2)).shape == (3,)

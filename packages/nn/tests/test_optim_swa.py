@@ -119,3 +119,16 @@ def test_the_rate_goes_to_its_target_and_stays(strategy):
 def test_a_wrong_call_says_what_is_wrong(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_the_annealing_begins_with_the_scheduler_whatever_the_epoch():
+    """Lightning makes one at the epoch where the averaging begins, with last_epoch set."""
+    optimizer = weft.optim.SGD([weft.zeros(1, requires_grad=True)], lr=1.0)
+    optimizer.param_groups[0]["initial_lr"] = 1.0
+    scheduler = weft.optim.swa_utils.SWALR(optimizer, 0.05, anneal_epochs=4, last_epoch=3)
+    rates = []
+    for _ in range(5):
+        rates.append(round(optimizer.param_groups[0]["lr"], 5))
+        optimizer.step()
+        scheduler.step()
+    assert rates == [1.0, 0.86088, 0.525, 0.18912, 0.05]

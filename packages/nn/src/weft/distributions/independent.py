@@ -47,10 +47,11 @@ class Independent(Distribution):
         super().__init__(Size(shape[:cut]), Size(shape[cut:]), validate_args=validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
-        new = self._expanded(Independent, (), batch_shape, _instance)
-        new.base_dist = self.base_dist.expand(new.batch_shape + self.event_shape[: self.reinterpreted_batch_ndims])
+        new = self._get_checked_instance(Independent, _instance)
+        inner = Size(batch_shape) + self.event_shape[: self.reinterpreted_batch_ndims]
+        new.base_dist = self.base_dist.expand(inner)  # first: Pyro's subclass keeps its _validate_args there
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
-        return new
+        return self._expanded(Independent, (), batch_shape, new)
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]

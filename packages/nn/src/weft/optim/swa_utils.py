@@ -273,9 +273,12 @@ class SWALR(LRScheduler):
         return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 
     def get_lr(self) -> list[Any]:
-        """The present rates, moved on: the start is computed back from them."""
+        """The present rates, moved on: the start is computed back from them.
+
+        Steps of this scheduler count, not epochs: Lightning begins at the epoch where the averaging does.
+        """
         self._warn_outside_step()
-        step = self.last_epoch
+        step = self._step_count - 1
         if self.anneal_epochs == 0:
             step = max(1, step)
         before, now = self._progress(step - 1), self._progress(step)

@@ -66,6 +66,17 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
+class Reducer:
+    """What would exchange gradients between processes: Lightning tells it of a backward pass to come."""
+
+    def prepare_for_backward(self, outputs: list[Any]) -> None:
+        """Do nothing: no gradient is waited for."""
+
+    def _rebuild_buckets(self) -> bool:
+        """Return False: there are no buckets of gradients."""
+        return False
+
+
 class DistributedDataParallel(Module):
     """A module that computes with another one, in a world of one process; its parameters are named ``module.*``.
 
@@ -76,6 +87,8 @@ class DistributedDataParallel(Module):
         At most one.
     output_device
         Accepted and not used.
+    find_unused_parameters, static_graph : bool
+        Kept as attributes, and not used.
     **kwargs
         What else PyTorch takes for the exchange of gradients; there is none.
 
@@ -95,17 +108,34 @@ class DistributedDataParallel(Module):
     ...     model(weft.ones(4, 2)).sum().backward()
     """
 
-    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Any = None,
+        output_device: Any = None,
+        *,
+        find_unused_parameters: bool = False,
+        static_graph: bool = False,
+        **kwargs: Any,
+    ) -> None:
         super().__init__()
         only_device("DistributedDataParallel", device_ids)
         self.module = module
         self.device_ids = device_ids
         self.output_device = output_device
+        self.find_unused_parameters = find_unused_parameters
+        self.static_graph = static_graph
         self.require_backward_grad_sync = True
+        self.require_forward_param_sync = True
+        self.reducer = Reducer()
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Call the module."""
         return self.module(*inputs, **kwargs)
+
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        """Return what is known of the exchange of gradients: nothing."""
+        return {}
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
