@@ -1,7 +1,8 @@
 """Ops and layers of your own, made as weft makes its own: see docs/adding-an-op.md.
 
-`pointwise`, `op` and `composite` are what core's families are written with. `custom_op` makes an op of a function of
-tensors, with PyTorch's interface; an `Interceptor` sees each op that runs. Beside these names are modules, by subject:
+`pointwise`, `op` and `composite` are what core's families are written with; an `Interceptor` sees each op that runs.
+With PyTorch's interface, `custom_op` makes an operator of a function of tensors, and `Library`, `define`, `impl` and
+the functions that register gradients, fakes and batches make one of a schema. Beside these are modules, by subject:
 
 ================ =======================================================================
 `declare`        decorators of ops, and what they are composed with
