@@ -12,6 +12,7 @@ import pytest
 import weft
 from weft.serialization import safetensors
 from weft.serialization.safetensors import SafetensorError
+from weft.storage import mapping_of
 
 PACKAGE = Path(__file__).parent / "checkpoints" / "package.safetensors"  # made by safetensors 0.8
 DTYPES = "uint64 int64 float64 complex64 float32 uint32 int32 bfloat16 float16 uint16 int16 int8 uint8 bool".split()
@@ -218,3 +219,25 @@ def test_wrong_options_are_named():
         safetensors.load_file(PACKAGE, backend="guess")
     with pytest.raises(FileNotFoundError):
         safetensors.load_file("no such file")
+
+
+def test_a_part_of_a_mapped_file_is_not_read_until_it_is_used(tmp_path):
+    """safe_open of the safetensors package takes each tensor out of the mapped file so."""
+    path = tmp_path / "numbers"
+    path.write_bytes(np.arange(64, dtype=np.float32).tobytes())
+    storage = weft.UntypedStorage.from_file(str(path), shared=False, nbytes=256)
+    part = weft.asarray(storage[64:192], dtype=weft.uint8).view(weft.float32)
+    assert part.tolist() == list(range(16, 48))
+    assert mapping_of(part._array) is mapping_of(storage._array) is not None
+    part[0] = -1  # the program's own: the file stays
+    assert weft.asarray(storage, dtype=weft.uint8).view(weft.float32)[16] == -1
+    assert np.fromfile(path, np.float32)[16] == 16
+
+
+def test_a_slice_of_a_storage_shares_its_memory():
+    storage = weft.tensor([1, 2, 3, 4], dtype=weft.uint8).untyped_storage()
+    part = storage[1:3]
+    part[0] = 9
+    assert (storage.tolist(), part.nbytes(), storage[3:1].nbytes()) == ([1, 9, 3, 4], 2, 0)
+    with pytest.raises(RuntimeError, match="got a step of 2"):
+        storage[::2]

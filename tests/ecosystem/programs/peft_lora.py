@@ -8,12 +8,15 @@ import tempfile
 
 import torch
 from peft import (
+    AdaLoraConfig,
+    BOFTConfig,
     IA3Config,
     LoHaConfig,
     LoraConfig,
     PeftModel,
     PrefixTuningConfig,
     PromptTuningConfig,
+    ShiraConfig,
     VeraConfig,
     get_peft_model,
 )
@@ -30,6 +33,9 @@ WAYS = {
     "ia3": IA3Config(target_modules=["k_proj", "down_proj"], feedforward_modules=["down_proj"]),
     "loha": LoHaConfig(r=4, target_modules=["q_proj"]),
     "vera": VeraConfig(r=4, target_modules=["q_proj"]),
+    "adalora": AdaLoraConfig(r=4, init_r=6, target_r=4, total_step=10, target_modules=["q_proj"]),
+    "boft": BOFTConfig(boft_block_size=4, target_modules=["q_proj"]),
+    "shira": ShiraConfig(r=4, target_modules=["q_proj"]),
     "prompt": PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4),
     "prefix": PrefixTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4),
 }

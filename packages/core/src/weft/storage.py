@@ -105,7 +105,10 @@ def mapping_of(array: Any) -> Any:
     """The mapping that an array's memory lies in, which a forked process writes to as well; None if there is none."""
     base = array
     while base is not None and not isinstance(base, mmap):
-        base = base.keep if isinstance(base, Memory) else getattr(base, "obj", None) or getattr(base, "base", None)
+        if isinstance(base, Memory):
+            base = base.keep
+        else:
+            base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
     return base
 
 
@@ -305,8 +308,12 @@ class UntypedStorage:
         return object.__sizeof__(self) + self.nbytes()
 
     def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return UntypedStorage._of_array(self._array[index].copy(), self._device)
+        if isinstance(index, slice):  # safetensors takes each tensor's bytes out of a mapped file so
+            if index.step not in (None, 1):
+                raise RuntimeError(f"UntypedStorage: a slice has step 1; got a step of {index.step}")
+            part = self._array[index]
+            shares = isinstance(part, numpy.ndarray) and part.size
+            return UntypedStorage._of_array(own_storage(part) if shares else part.copy(), self._device)
         return int(self._array[index])
 
     def __setitem__(self, index: int | slice, value: Any) -> None:

@@ -389,6 +389,8 @@ def shared(obj: Any, element: dtype | None) -> Any:
         return from_numpy(obj)
     if hasattr(obj, "__dlpack__"):
         return from_dlpack(obj)
+    if isinstance(obj, UntypedStorage | TypedStorage):
+        return of_storage(obj, element)
     if isinstance(obj, numpy.generic):
         return None
     try:
