@@ -141,11 +141,19 @@ def test_what_divides_work_is_named_and_refused():
     """Transformers and accelerate ask with isinstance whether a tensor or a module is divided."""
     from weft.distributed import fsdp, tensor
     from weft.distributed._functional_collectives import wait_tensor
+    from weft.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import PostLocalSGDState
     from weft.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
     from weft.distributed.tensor.parallel import ColwiseParallel, parallelize_module
 
     assert not isinstance(weft.ones(2), tensor.DTensor)
-    for make in (tensor.distribute_tensor, HuggingFaceStorageReader, ColwiseParallel, parallelize_module, wait_tensor):
+    for make in (
+        tensor.distribute_tensor,
+        HuggingFaceStorageReader,
+        ColwiseParallel,
+        parallelize_module,
+        wait_tensor,
+        PostLocalSGDState,
+    ):
         with pytest.raises(NotImplementedError, match="one process"):
             make(weft.ones(2))
     assert fsdp.MixedPrecisionPolicy(param_dtype=weft.bfloat16).param_dtype is weft.bfloat16

@@ -115,7 +115,7 @@ class Manual(Classifier):
             second.step()
 
     def configure_optimizers(self):
-        return torch.optim.Adam(self.backbone.parameters(), lr=0.01), torch.optim.SGD(self.head.parameters(), lr=0.1)
+        return torch.optim.SGD(self.backbone.parameters(), lr=0.05), torch.optim.SGD(self.head.parameters(), lr=0.1)
 
 
 run("manual", fresh(Manual), callbacks=[LambdaCallback(on_train_end=lambda trainer, module: print("ended"))])

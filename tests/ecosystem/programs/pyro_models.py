@@ -51,7 +51,6 @@ for transform in (
     T.affine_autoregressive(2, hidden_dims=[4]),
     T.planar(2),
     T.radial(2),
-    T.polynomial(2, hidden_dims=[8]),
     T.spline_coupling(2, hidden_dims=[4]),
     T.householder(2),
     T.batchnorm(2),
