@@ -1,5 +1,9 @@
 """BoTorch: multitask and fixed-noise models, several objectives, knowledge gradient, entropy search, a whole loop."""
 
+# /// script
+# dependencies = ["botorch==0.18.1", "gpytorch==1.15.2"]
+# ///
+
 import warnings
 
 import torch

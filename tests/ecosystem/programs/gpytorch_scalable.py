@@ -1,5 +1,9 @@
 """GPyTorch: inducing points, grid interpolation, deep kernels, natural gradients and multitask variational models."""
 
+# /// script
+# dependencies = ["gpytorch==1.15.2"]
+# ///
+
 import warnings
 
 import gpytorch

@@ -1,5 +1,9 @@
 """Keras 3 on its PyTorch backend: many layers, losses, metrics, optimizers and a training loop of one's own."""
 
+# /// script
+# dependencies = ["keras==3.15.1"]
+# ///
+
 import os
 
 os.environ["KERAS_BACKEND"] = "torch"

@@ -1,5 +1,9 @@
 """Lightning: weight averaging, finetuning, manual optimization, a learning rate finder, DDP of one process."""
 
+# /// script
+# dependencies = ["lightning==2.6.6", "torchmetrics==1.9.0"]
+# ///
+
 import logging
 import tempfile
 import warnings

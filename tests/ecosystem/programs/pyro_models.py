@@ -1,5 +1,9 @@
 """Pyro: hidden Markov models, flows, other estimators and guides, reparametrization, effect handlers."""
 
+# /// script
+# dependencies = ["pyro-ppl==1.9.2"]
+# ///
+
 import warnings
 
 import pyro
