@@ -768,9 +768,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 def einsum(subscripts: str, *operands: Any, out: Any = None, **options: Any) -> Any:
     """The sum of products that subscripts name."""
     inputs, arrow, result = subscripts.replace(" ", "").partition("->")
-    batch = broadcast_shape(
-        *[each.shape[: each.ndim - len(names) + 3] for names, each in zip(inputs.split(","), operands) if "." in names]
-    )
+    batches = []
+    for names, each in zip(inputs.split(","), operands):
+        if "." in names:
+            lead = len(names.partition("...")[0])
+            batches.append(each.shape[lead : lead + each.ndim - len(names) + 3])
+    batch = broadcast_shape(*batches)
     sizes: dict[str, int] = {}
     for names, each in zip(inputs.split(","), operands):
         lead, _, rest = names.rpartition("...")
