@@ -380,6 +380,18 @@ def test_elements_of_sparse_tensors_are_not_assigned():
         weft.eye(2).to_sparse()[0] = 1.0
 
 
+@pytest.mark.parametrize("make", ["to_sparse", "to_sparse_csr"])
+def test_a_sparse_tensor_is_not_taken_for_its_empty_array(make):
+    sparse, dense = getattr(weft.eye(2), make)(), weft.ones(2, 2)
+    with pytest.raises(NotImplementedError, match="to_dense"):
+        dense[:] = sparse
+    with pytest.raises(NotImplementedError, match="to_dense"):
+        dense[sparse.bool()]
+    with pytest.raises(BufferError, match="to_dense"):
+        weft.from_dlpack(sparse)
+    assert dense.equal(weft.ones(2, 2))
+
+
 def test_the_gradient_of_a_sparse_leaf_is_sparse_for_grad_too():
     s = weft.eye(3).to_sparse().requires_grad_()
     (found,) = weft.autograd.grad((s.to_dense() ** 2).sum(), s)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from weft._engine.tensor import local
 from weft._interception.torch_function import flatten, unmasked
@@ -133,6 +133,16 @@ class ValuesWrapper(Tensor):
     def with_values(self, values: Any) -> Any:
         """Other values in the same structure."""
         raise NotImplementedError
+
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: the array that would be exchanged has none of the elements.
+
+        Raises
+        ------
+        BufferError
+            Always.
+        """
+        raise BufferError(f"__dlpack__: is not there for {self._described}")
 
     def __deepcopy__(self, memo: Any) -> Any:
         if not self.is_leaf:

@@ -814,8 +814,9 @@ def inplace_variant(
                 return self
             if inplace_kernel is not None and not kwargs and inplace_kernel(name, self, args):
                 return self
-            if args and (is_asked(args[0]) if is_operator else not isinstance(args[0], (TensorBase, float, int))):
-                types = overriding(args)
+            asks = is_operator and args and (self._key.has_torch_function or is_asked(args[0]))
+            if asks or (args and not is_operator and not isinstance(args[0], (TensorBase, float, int))):
+                types = overriding((self, *args) if is_operator else args)
                 if types:
                     arm()
                     return call_override(getattr(Tensor, OPERATORS_ASKED.get(name, name)), types, (self, *args), kwargs)

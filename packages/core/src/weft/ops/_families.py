@@ -60,12 +60,6 @@ put
 """.split()
 
 
-IN_PLACE_OPERATORS = """
-__iadd__ __iand__ __ifloordiv__ __ilshift__ __imod__ __imul__ __ior__ __ipow__ __irshift__ __isub__ __itruediv__
-__ixor__
-""".split()
-
-
 def functions() -> dict[str, Any]:
     """The functions of core's families that are there at once, by name; of the others the methods know their place."""
     found = public_functions(import_module(f"weft.ops.{family}") for family in FAMILIES)
@@ -109,5 +103,4 @@ def overridable() -> list[tuple[Any, Iterable[str]]]:
     known = computations()
     functions = [*(name for name in vars(weft) if name in known), *known.difference(vars(weft))]
     methods = [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN]
-    methods += IN_PLACE_OPERATORS  # others ask where they are dispatched; these would write to the array first
     return [(weft, functions), (Tensor, methods)]

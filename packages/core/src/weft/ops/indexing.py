@@ -590,6 +590,9 @@ def within(name: str, input: Any, indices: Any) -> tuple[Any, ...]:
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write elements by position."""
     number = type(value) in (int, float, bool)
+    if hasattr(value, "_inner_values"):  # a sparse or nested tensor, whose own array has none of its elements
+        call_override(Tensor.__setitem__, overriding((self, value)), (self, index, value), {})
+        return
     if not number and not isinstance(value, TensorBase):
         if hasattr(type(value), "__torch_function__"):
             error = TypeError(f"__setitem__: can't assign a {type(value).__name__} to a Tensor")
