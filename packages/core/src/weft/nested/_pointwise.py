@@ -35,10 +35,10 @@ relu6 remainder round rrelu rsqrt rsub selu sgn short sigmoid sign signbit silu 
 softsign sqrt square sub subtract tan tanh tanhshrink threshold to true_divide trunc type where xlogy zeros_like
 """.split()
 IN_PLACE = """
-__iadd__ __iand__ __ifloordiv__ __imul__ __ior__ __ipow__ __isub__ __itruediv__ __ixor__
-abs_ add_ addcdiv_ addcmul_ bernoulli_ ceil_ clamp_ clamp_max_ clamp_min_ copy_ cos_ div_ divide_ dropout_ elu_ erf_
-exp_ fill_ floor_ floor_divide_ leaky_relu_ log_ masked_fill_ mul_ multiply_ neg_ normal_ pow_ reciprocal_ relu_ remainder_ round_ rsqrt_
-sigmoid_ sin_ sqrt_ sub_ subtract_ tanh_ trunc_ uniform_ zero_ requires_grad_
+__iadd__ __iand__ __ifloordiv__ __imul__ __ior__ __ipow__ __isub__ __itruediv__ __ixor__ abs_ add_ addcdiv_ addcmul_
+bernoulli_ ceil_ clamp_ clamp_max_ clamp_min_ copy_ cos_ div_ divide_ dropout_ elu_ erf_ exp_ fill_ floor_
+floor_divide_ leaky_relu_ log_ masked_fill_ mul_ multiply_ neg_ normal_ pow_ reciprocal_ relu_ remainder_ round_
+rsqrt_ sigmoid_ sin_ sqrt_ sub_ subtract_ tanh_ trunc_ uniform_ zero_ requires_grad_
 """.split()
 
 
