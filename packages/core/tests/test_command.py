@@ -352,6 +352,7 @@ def test_provided_distributions_are_weft_by_plain_python(tmp_path):
             archive.extractall(tmp_path / "site")
             recorded = {line.split(",")[0] for line in archive.read(archive.namelist()[-1]).decode().splitlines()}
             assert recorded == set(archive.namelist())
+    assert {"torch", "functorch"} <= {each.name for each in (tmp_path / "site").iterdir()}
     source = """
         import importlib.metadata, subprocess, sys
         assert importlib.metadata.version("torch") == "2.13.0+weft"

@@ -49,13 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Install, remove or write the distributions; 1 if that cannot be done."""
-    names = [name for name, own in ROOTS.items() if importlib.util.find_spec(own) is not None]
+    names = [name for name in VERSIONS if importlib.util.find_spec(ROOTS[name]) is not None]
     if args.wheels is not None:
         args.wheels.mkdir(parents=True, exist_ok=True)
         for name in names:
             print(write_wheel(name, args.wheels))
         return 0
-    there = {name: version for name in ROOTS if (version := installed(name)) is not None}
+    there = {name: version for name in VERSIONS if (version := installed(name)) is not None}
     ours = [name for name, version in there.items() if version.endswith(LABEL)]
     if args.remove:
         return remove(ours)
@@ -122,8 +122,9 @@ def write_wheel(name: str, folder: Path) -> Path:
         DISTRIBUTIONS[name]: True,
     }
     requirements = "".join(f"Requires-Dist: {each}\n" for each, wanted in required.items() if wanted)
+    packages = [root for root in ROOTS if root == name or root not in VERSIONS and name == "torch"]
     files = {
-        f"{name}/__init__.py": PACKAGE.format(own=own),
+        **{f"{package}/__init__.py": PACKAGE.format(own=ROOTS[package]) for package in packages},
         f"{information}/METADATA": METADATA.format(name=name, version=version, own=own, requirements=requirements),
         f"{information}/WHEEL": WHEEL,
     }
