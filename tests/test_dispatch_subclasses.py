@@ -1,6 +1,7 @@
 """Tensor subclasses with ``__torch_dispatch__`` that wrap others (torchao's quantized tensors, tensordict)."""
 
 import copy
+import pickle
 
 import pytest
 
@@ -212,3 +213,18 @@ def test_only_a_class_with_torch_dispatch_wraps():
 def test_a_wrapper_is_not_made_a_view_of_itself():
     with pytest.raises(NotImplementedError, match="use t, which returns one"):
         Wrapped(VALUES).t_()
+
+
+def test_wrapped_parameters_are_copied_saved_and_loaded(tmp_path):
+    layer = nn.Linear(3, 2, bias=False)
+    layer.weight = nn.Parameter(Wrapped(weft.ones(2, 3)))
+    copied = copy.deepcopy(layer)
+    assert isinstance(copied.weight, nn.Parameter)
+    weft.save(layer.state_dict(), tmp_path / "state.pt")
+    loaded = weft.load(tmp_path / "state.pt", weights_only=False)
+    assert type(loaded["weight"]) is Wrapped
+    assert weft.equal(loaded["weight"].inner, layer.weight.inner)
+    copied.load_state_dict(loaded, assign=True)
+    assert type(copied.weight) is Wrapped
+    again = pickle.loads(pickle.dumps(Wrapped(VALUES)))
+    assert weft.equal(again.inner, VALUES)

@@ -320,7 +320,7 @@ def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Tensor:
         )
     if self._key.bits:
         made = _as(resolved(self.detach()), type(self))
-    elif type(self)._dispatches and not getattr(self._array, "has_values", True):
+    elif is_wrapper(self):
         made = self.detach().clone()  # what it wraps is copied there
         if type(made) is not type(self):
             raise RuntimeError(
@@ -328,6 +328,7 @@ def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Tensor:
                 "__deepcopy__, or return the subclass for aten.clone.default"
             )
         memo[id(self)] = made
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return made.requires_grad_(self._requires_grad)
     elif self._key.device.type == "meta":
         made = _rebuild_meta(type(self), self._key.dtype, self.shape, self.stride(), False)
@@ -346,6 +347,9 @@ def __deepcopy__(self: Any, memo: dict[Any, Any]) -> Tensor:
 def __reduce_ex__(self: Any, protocol: Any) -> tuple[Any, ...]:
     """Pickle memory, geometry and attributes; a tensor with history comes back as a leaf."""
     attributes = self.__dict__ or None
+    if is_wrapper(self):
+        geometry = tuple(self.shape), self.stride(), self._key.dtype, self._key.device
+        return _rebuild_wrapper, (type(self), *geometry, self._requires_grad), attributes
     if self._key.device.type == "meta":
         facts = type(self), self._key.dtype, tuple(self.shape), self.stride(), self._requires_grad
         return _rebuild_meta, facts, attributes
@@ -367,6 +371,16 @@ def _rebuild(
     made: Any = _as(with_bits(tensor_of(memory, element, offset, size, stride), bits), cls)
     made._requires_grad = requires_grad
     return made
+
+
+def is_wrapper(tensor: Any) -> bool:
+    """Whether a tensor is of a subclass with ``__torch_dispatch__``, and has no memory of its own."""
+    return type(tensor)._dispatches and not getattr(tensor._array, "has_values", True)
+
+
+def _rebuild_wrapper(cls: type, size: Any, stride: Any, element: Any, device: Any, requires_grad: bool) -> Any:
+    options = {"dtype": element, "device": device, "requires_grad": requires_grad}
+    return Tensor._make_wrapper_subclass(cls, size, stride, **options)
 
 
 def _rebuild_meta(cls: type, element: Any, size: Any, stride: Any, requires_grad: bool) -> Any:

@@ -24,6 +24,7 @@ from weft._engine.unresolved import CONJUGATE, NEGATIVE
 from weft._tensor import layout
 from weft._tensor.base import Tensor
 from weft._tensor.conjugation import bits_of, with_bits
+from weft._tensor.memory import is_wrapper
 from weft._tensor.size import Size
 from weft._tensor.subclasses import as_subclass
 from weft.serialization._budget import Budget
@@ -80,6 +81,7 @@ class TorchName:
 REBUILD_TENSOR = TorchName("torch._utils", "_rebuild_tensor_v2")
 REBUILD_TENSOR_OF_BYTES = TorchName("torch._utils", "_rebuild_tensor_v3")
 REBUILD_META = TorchName("torch._utils", "_rebuild_meta_tensor_no_storage")
+REBUILD_WRAPPER = TorchName("torch._utils", "_rebuild_wrapper_subclass")
 REBUILD_PARAMETER = TorchName("torch._utils", "_rebuild_parameter")
 REBUILD_PARAMETER_WITH_STATE = TorchName("torch._utils", "_rebuild_parameter_with_state")
 REBUILD_SUBCLASS = TorchName("torch._tensor", "_rebuild_from_type_v2")
@@ -136,6 +138,9 @@ def _reduce_tensor(tensor: Any) -> tuple[Any, ...]:
 
 def _rebuild_and_arguments(tensor: Any, requires_grad: bool) -> tuple[TorchName, tuple[Any, ...]]:
     name = tensor.dtype.name
+    if is_wrapper(tensor):
+        geometry = (tuple(tensor.shape), tuple(tensor.stride()), 0, layout.strided, tensor.device)
+        return REBUILD_WRAPPER, (type(tensor), tensor.dtype, *geometry, requires_grad)
     if tensor.device.type == "meta":
         return REBUILD_META, (tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), requires_grad)
     storage, offset, size, stride = layout_of(tensor)
@@ -198,6 +203,7 @@ class Reader:
             "torch._utils._rebuild_tensor_v2": self._tensor_v2,
             "torch._utils._rebuild_tensor_v3": self._tensor_v3,
             "torch._utils._rebuild_meta_tensor_no_storage": self._meta_tensor,
+            "torch._utils._rebuild_wrapper_subclass": self._wrapper,
             "torch._utils._rebuild_parameter": self._parameter,
             "torch._utils._rebuild_parameter_with_state": self._parameter_with_state,
             "torch._tensor._rebuild_from_type_v2": self._subclass,
@@ -339,6 +345,15 @@ class Reader:
 
     def _parameter_with_state(self, data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
         return self._with_attributes(self._parameter(data, requires_grad, hooks), state)
+
+    def _wrapper(
+        self, kind: Any, dtype: Any, size: Any, stride: Any, offset: Any, order: Any, device: Any, requires_grad: Any
+    ) -> Any:
+        if not isinstance(kind, type) or not issubclass(kind, Tensor):
+            raise TypeError(f"{described(kind)} is no class of tensors")
+        plain = self._meta_tensor(dtype, size, stride, False)  # which checks them
+        geometry = {"strides": plain.stride(), "dtype": plain.dtype, "requires_grad": bool(requires_grad)}
+        return Tensor._make_wrapper_subclass(kind, plain.shape, device=device, **geometry)
 
     def _subclass(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
         if not callable(function) or function not in self.builders or isinstance(function, type):
