@@ -122,7 +122,7 @@ def write_wheel(name: str, folder: Path) -> Path:
         DISTRIBUTIONS[name]: True,
     }
     requirements = "".join(f"Requires-Dist: {each}\n" for each, wanted in required.items() if wanted)
-    packages = [root for root in ROOTS if root == name or root not in VERSIONS and name == "torch"]
+    packages = [root for root in ROOTS if root == name or (root not in VERSIONS and name == "torch")]
     files = {
         **{f"{package}/__init__.py": PACKAGE.format(own=ROOTS[package]) for package in packages},
         f"{information}/METADATA": METADATA.format(name=name, version=version, own=own, requirements=requirements),
