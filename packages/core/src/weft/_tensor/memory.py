@@ -348,11 +348,11 @@ def __reduce_ex__(self: Any, protocol: Any) -> tuple[Any, ...]:
     """Pickle memory, geometry and attributes; a tensor with history comes back as a leaf."""
     attributes = self.__dict__ or None
     if is_wrapper(self):
-        geometry = tuple(self.shape), self.stride(), self._key.dtype, self._key.device
-        return _rebuild_wrapper, (type(self), *geometry, self._requires_grad), attributes
+        facts = type(self), tuple(self.shape), self.stride(), self._key.dtype, self._key.device, self._requires_grad
+        return _rebuild_wrapper, facts, attributes
     if self._key.device.type == "meta":
-        facts = type(self), self._key.dtype, tuple(self.shape), self.stride(), self._requires_grad
-        return _rebuild_meta, facts, attributes
+        meta = type(self), self._key.dtype, tuple(self.shape), self.stride(), self._requires_grad
+        return _rebuild_meta, meta, attributes
     memory, *geometry = layout_of(self)
     bits = (self._key.bits,) if self._key.bits else ()
     return _rebuild, (type(self), memory, self._key.dtype, *geometry, self._requires_grad, *bits), attributes

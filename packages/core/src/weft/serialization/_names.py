@@ -13,6 +13,7 @@ import math
 import sys
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy
@@ -139,8 +140,8 @@ def _reduce_tensor(tensor: Any) -> tuple[Any, ...]:
 def _rebuild_and_arguments(tensor: Any, requires_grad: bool) -> tuple[TorchName, tuple[Any, ...]]:
     name = tensor.dtype.name
     if is_wrapper(tensor):
-        geometry = (tuple(tensor.shape), tuple(tensor.stride()), 0, layout.strided, tensor.device)
-        return REBUILD_WRAPPER, (type(tensor), tensor.dtype, *geometry, requires_grad)
+        facts = (tuple(tensor.shape), tuple(tensor.stride()), 0, layout.strided, tensor.device)
+        return REBUILD_WRAPPER, (type(tensor), tensor.dtype, *facts, requires_grad)
     if tensor.device.type == "meta":
         return REBUILD_META, (tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), requires_grad)
     storage, offset, size, stride = layout_of(tensor)
@@ -377,7 +378,9 @@ class Reader:
         self._budget.spend(STEPS_OF_AN_ATTRIBUTE * len(state))
         for name, value in state.items():
             check_attribute(tensor, name)
-            if hasattr(type(tensor), name) or name.startswith(OWN):
+            own = getattr(type(tensor), name, None)
+            shadows = is_wrapper(tensor) and type(own) is FunctionType  # what it wraps, by the name of a method
+            if (hasattr(type(tensor), name) and not shadows) or name.startswith(OWN):
                 raise ValueError(f"{described(name)} is not a name for an attribute of a {type(tensor).__name__}")
             setattr(tensor, name, value)
         return tensor
