@@ -148,6 +148,11 @@ nll_loss2d_forward = nll_loss_forward
 nll_loss2d_backward = nll_loss_backward
 
 
+def _prelu_kernel(self: Tensor, weight: Tensor) -> Any:
+    """`weft.nn.functional.prelu`, with weights that are broadcast."""
+    return _op("prelu", self, weight)
+
+
 def elu(self: Tensor, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Any:
     """`weft.nn.functional.elu`, times ``scale``."""
     return _op("elu", self, alpha, scale, input_scale)

@@ -238,6 +238,11 @@ def _(input: Any, slope: float) -> Any:
     return aten.leaky_relu.default(input, slope)
 
 
+@shown("nn::prelu")
+def _(input: Any, weight: Any) -> Any:
+    return aten._prelu_kernel.default(input, weight)
+
+
 @shown("nn::hardtanh")
 def _(input: Any, low: float, high: float) -> Any:
     return aten.hardtanh.default(input, low, high)
