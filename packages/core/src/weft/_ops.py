@@ -7,11 +7,14 @@ asked about overloads: an overload is one object, which can be compared and be a
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
+from weft._interception.interceptors import operations
 from weft._interception.torch_dispatch import call_overload
+from weft.ops._registry import registry
 from weft.ops._schema import FunctionSchema
 
 __all__ = ["OpOverload", "OpOverloadPacket", "namespace_of"]
@@ -200,9 +203,6 @@ class Namespace:
 
     def find(self, name: str) -> OpOverloadPacket | None:
         """The operator of a name; None if there is none."""
-        from weft._interception.interceptors import operations
-        from weft.ops._registry import registry
-
         full = f"{self.name}::{name}"
         if full in defined:
             return defined[full]
@@ -225,8 +225,7 @@ namespaces: dict[str, Namespace] = {}
 def namespace_of(name: str) -> Namespace:
     """The namespace of a name; an empty one, if nothing has been defined there."""
     if name == "aten":
-        from weft.ops._aten import aten
-
+        aten: Namespace = importlib.import_module("weft.ops._aten").aten
         return aten
     return namespaces.get(name) or namespaces.setdefault(name, Namespace(name))
 

@@ -12,6 +12,7 @@ that is there while a public function runs that was given such a tensor.
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -231,14 +232,13 @@ def call_overload(func: Any, run: Callable[..., Any], args: tuple[Any, ...], kwa
 
 def lower(op: Any, args: dict[str, Any]) -> Any:
     """Run an op as the overloads that stand for it, and give the result the op's own history."""
-    from weft.ops._aten_lowering import decompositions, shown_as
-
-    decomposition = decompositions.get(op.name)
+    lowering = importlib.import_module("weft.ops._aten_lowering")  # when a mode first asks: it is long
+    decomposition = lowering.decompositions.get(op.name)
     if decomposition is not None and not position.below:
         return decomposition(**args)
     recorded = local.grad_enabled
     with below_autograd():
-        result = shown_as(op, args)
+        result = lowering.shown_as(op, args)
     arguments = getattr(op, "arguments", None)
     if arguments is None:
         return result

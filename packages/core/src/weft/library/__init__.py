@@ -20,6 +20,7 @@ the functions that register gradients, fakes and batches make one of a schema. B
 ================ =======================================================================
 """
 
+import importlib
 from typing import TYPE_CHECKING
 
 from weft.library.checks import wrap_dim
@@ -96,7 +97,5 @@ if not TYPE_CHECKING:
         home = next((home for home, names in HOMES.items() if name in names.split()), None)
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+        globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
         return globals()[name]

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from weft._devices.devices import device
+from weft._ops import defined
 from weft.library._operators import (
     DEVICE_KEYS,
     EXPLICIT,
@@ -19,6 +20,7 @@ from weft.library._operators import (
     remove_operator,
     split_name,
 )
+from weft.ops._registry import registry
 
 __all__ = [
     "Library",
@@ -218,9 +220,6 @@ waiting: dict[str, dict[str, Callable[..., Any]]] = {}  # functions of operators
 def register_function(name: str, key: str, fn: Callable[..., Any], undo: list[Callable[[], None]]) -> None:
     """Register a function for an operator, also before it is defined."""
     qualified, overload = split_name(name)
-    from weft._ops import defined
-    from weft.ops._registry import registry
-
     if qualified not in defined:
         if qualified.startswith("aten::") or qualified in registry:
             raise RuntimeError(

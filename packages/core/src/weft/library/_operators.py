@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import weft
 from weft._engine.tensor import TensorBase, local
 from weft._interception.interceptors import operations
 from weft._interception.torch_dispatch import bare, call_overload, position
@@ -256,8 +257,6 @@ class Operator:
         where = self.device(args) if self.autocast else ""
         if where not in self.autocast:
             return args, kwargs
-        import weft
-
         if not weft.is_autocast_enabled(where):
             return args, kwargs
         dtype = self.autocast[where]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,11 +16,9 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        from importlib.util import find_spec
-
-        if name.startswith("__") or find_spec(f"weft.ops.{name}") is not None:  # that Python is about to import
+        if (
+            name.startswith("__") or importlib.util.find_spec(f"weft.ops.{name}") is not None
+        ):  # that Python is about to import
             raise AttributeError(f"module 'weft.ops' has no attribute {name!r}")
-        from weft._ops import namespace_of
-
-        globals()[name] = namespace_of(name)
+        globals()[name] = importlib.import_module("weft._ops").namespace_of(name)
         return globals()[name]

@@ -40,6 +40,7 @@ from weft._engine.tensor import TensorBase
 from weft._interception.torch_dispatch import without_modes, without_subclasses
 from weft._lazy import portions
 from weft._ops import OpOverload, OwnOverloads, namespace_of
+from weft.library.interceptors import get_op
 from weft.ops._aten import aten, schemas_of
 from weft.ops._registry import registry
 from weft.ops._schema import Argument, FunctionSchema, takes
@@ -746,8 +747,6 @@ def _(*, args: Any = (), low: Any = None, high: Any = None, size: Any = None, **
 
 def unshown(name: str, args: dict[str, Any]) -> Any:
     """Run an op that nobody is asked about."""
-    from weft.library.interceptors import get_op
-
     with without_modes(), without_subclasses():
         return get_op(name)(**args)
 

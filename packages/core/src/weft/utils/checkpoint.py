@@ -127,7 +127,7 @@ def create_selective_checkpoint_contexts(
     >>> x = weft.ones(2, 2, requires_grad=True)
     >>> checkpoint(lambda x: (x @ x).exp().sum(), x, use_reentrant=False, context_fn=keep_products).backward()
     """
-    from weft.utils._selective_checkpoint import contexts
+    contexts = importlib.import_module("weft.utils._selective_checkpoint").contexts
 
     return contexts(policy_fn_or_list, allow_cache_entry_mutation)
 
