@@ -771,8 +771,8 @@ def einsum(subscripts: str, *operands: Any, out: Any = None, **options: Any) -> 
     batches = []
     for names, each in zip(inputs.split(","), operands):
         if "." in names:
-            lead = len(names.partition("...")[0])
-            batches.append(each.shape[lead : lead + each.ndim - len(names) + 3])
+            first = len(names.partition("...")[0])
+            batches.append(each.shape[first : first + each.ndim - len(names) + 3])
     batch = broadcast_shape(*batches)
     sizes: dict[str, int] = {}
     for names, each in zip(inputs.split(","), operands):
