@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from weft._dynamo import config as config
+from weft._dynamo import eval_frame as eval_frame
 from weft.compiler import (
     allow_in_graph,
     assume_constant_result,
@@ -81,9 +82,7 @@ def mark_static_address(t: Any, guard: bool = True) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """``OptimizedModule``, of weft-nn, and the module that has it in PyTorch."""
+    """``OptimizedModule``, of weft-nn."""
     if name == "OptimizedModule":
-        return importlib.import_module("weft._dynamo.eval_frame").OptimizedModule
-    if name == "eval_frame":
-        return importlib.import_module("weft._dynamo.eval_frame")
+        return eval_frame.OptimizedModule
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
