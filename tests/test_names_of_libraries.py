@@ -12,6 +12,7 @@ NAMES = {  # from a library to what it takes
     "onnx2torch": ["weft.onnx.symbolic_helper.GLOBALS", "weft.vision.ops.roi_align"],
     "open_clip": ["weft.TensorType"],
     "PyTorch Geometric": ["weft.jit._overload", "weft.ops.aten._pin_memory", "weft.ops.aten._sparse_addmm"],
+    "timm": ["weft.hub._get_torch_home"],
     "torchio": ["weft.hub.tqdm"],
     "transformers": ["weft.onnx.symbolic_helper.cast_pytorch_to_onnx"],
 }

@@ -4,6 +4,7 @@ import pytest
 
 import weft
 import weft.nn.functional as F
+from weft._engine.tensor import state
 from weft import nn
 from weft.amp import GradScaler, custom_bwd, custom_fwd
 from weft.autograd import Function
@@ -219,3 +220,33 @@ def test_attention_takes_a_mask_of_another_precision():
         assert layer(weft.ones(1, 3, 4), src_mask=mask).dtype is weft.float32
         heads = weft.nn.functional.scaled_dot_product_attention(*[weft.ones(1, 2, 3, 4)] * 3, attn_mask=mask)
     assert heads.dtype is weft.bfloat16
+
+
+def test_autocast_is_switched_on_and_off_without_a_block():
+    x = weft.ones(2, 2)
+    weft.set_autocast_enabled("cpu", True)
+    try:
+        assert weft.is_autocast_enabled("cpu")
+        assert (x @ x).dtype == weft.bfloat16
+        with weft.autocast("cpu", enabled=False):
+            assert (x @ x).dtype == weft.float32
+            weft.set_autocast_enabled("cpu", True)
+            assert (x @ x).dtype == weft.bfloat16
+        assert (x @ x).dtype == weft.bfloat16
+    finally:
+        weft.set_autocast_enabled("cpu", False)
+    assert (x @ x).dtype == weft.float32
+    with weft.autocast("cpu"):
+        weft.set_autocast_enabled("cpu", False)
+        assert (x @ x).dtype == weft.float32
+    assert not weft.is_autocast_enabled("cpu")
+    assert not state.intercepting  # calls are on the fast path again
+
+
+def test_autocast_is_switched_for_cuda_where_no_device_is_named():
+    weft.set_autocast_enabled(True)
+    assert weft.is_autocast_enabled()
+    weft.set_autocast_enabled(False)
+    assert not weft.is_autocast_enabled()
+    with pytest.raises(ValueError, match="set_autocast_enabled: Expected `device_type` of type `str`"):
+        weft.set_autocast_enabled(3, True)

@@ -269,6 +269,7 @@ from weft.amp._autocast import is_autocast_cpu_enabled as is_autocast_cpu_enable
 from weft.amp._autocast import is_autocast_enabled as is_autocast_enabled
 from weft.amp._autocast import set_autocast_cpu_dtype as set_autocast_cpu_dtype
 from weft.amp._autocast import set_autocast_dtype as set_autocast_dtype
+from weft.amp._autocast import set_autocast_enabled as set_autocast_enabled
 from weft.amp._autocast import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from weft.overrides import DisableTorchFunction as DisableTorchFunction
 from weft.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass

@@ -84,7 +84,8 @@ _foreach_zero_
     "weft.amp": "GradScaler autocast",
     "weft.amp._autocast": """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
-is_autocast_cpu_enabled is_autocast_enabled set_autocast_cpu_dtype set_autocast_dtype set_autocast_gpu_dtype
+is_autocast_cpu_enabled is_autocast_enabled set_autocast_cpu_dtype set_autocast_dtype set_autocast_enabled
+set_autocast_gpu_dtype
 """,
     "weft.overrides": "DisableTorchFunction DisableTorchFunctionSubclass",
     "weft.sparse._tensor": "sparse_coo_tensor",

@@ -7,10 +7,15 @@ from typing import Any
 
 from weft import cuda
 from weft._dtypes.dtypes import dtype
+from weft._engine.unresolved import CONJUGATE, NEGATIVE
+from weft._lazy import load
 from weft._settings import get_device_module
 from weft._tensor.base import Tensor
+from weft._tensor.conjugation import with_bits
 from weft.ops.joining import cat
+from weft.storage import tensor_of
 
+BITS = {"neg": NEGATIVE, "conj": CONJUGATE}  # what pickles say of views
 __all__ = ["_element_size", "_flatten_dense_tensors", "_unflatten_dense_tensors"]
 
 
@@ -22,6 +27,50 @@ def _get_available_device_type() -> str | None:
 def _get_device_module(device_type: str) -> Any:
     """Return the module of a type of device."""
     return get_device_module(device_type)
+
+
+def _rebuild_tensor_v2(
+    storage: Any,
+    storage_offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Tensor:
+    """Return the tensor that a pickle of PyTorch's describes: a view of a typed storage."""
+    geometry = storage_offset, size, stride, requires_grad, backward_hooks
+    return _rebuild_tensor_v3(storage, *geometry, storage.dtype, metadata)
+
+
+def _rebuild_tensor_v3(
+    storage: Any,
+    storage_offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    dtype: dtype,
+    metadata: Any = None,
+) -> Tensor:
+    """Return the tensor that a pickle of PyTorch's describes: a view of bytes. Hooks are not restored."""
+    made = tensor_of(storage.untyped(), dtype, storage_offset, tuple(size), tuple(stride))
+    bits = sum(bit for name, bit in BITS.items() if (metadata or {}).get(name))
+    found: Tensor = with_bits(made, bits) if bits else made
+    return found.requires_grad_() if requires_grad else found
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Tensor:
+    """Return the parameter that a pickle of PyTorch's describes."""
+    parameter: Tensor = load("nn").Parameter(data, requires_grad)
+    return parameter
+
+
+def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Tensor:
+    """Return the parameter that a pickle of PyTorch's describes, with its attributes."""
+    parameter = _rebuild_parameter(data, requires_grad, backward_hooks)
+    parameter.__dict__.update(state)
+    return parameter
 
 
 def _element_size(dtype: dtype) -> int:

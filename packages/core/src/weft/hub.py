@@ -30,6 +30,11 @@ _chunk_bytes = 1 << 17
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # model-1a2b3c4d.pt
 
 
+def _get_torch_home() -> str:
+    """The folder around `get_dir`'s, by the name under which libraries ask for it."""
+    return os.path.dirname(get_dir())
+
+
 def get_dir() -> str:
     """The folder for files that are fetched: `set_dir`'s, or ``hub`` in ``$WEFT_HOME``.
 

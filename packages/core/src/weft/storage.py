@@ -7,6 +7,8 @@ chain of views. Two tensors share a storage if that chain ends in the same memor
 from __future__ import annotations
 
 import copy
+import importlib
+import io
 import pickle
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -521,6 +523,11 @@ class UntypedStorage:
 
     def __repr__(self) -> str:
         return f"{_display_name.name}.storage.UntypedStorage(device={self._device}, size={self.nbytes()})"
+
+
+def _load_from_bytes(b: bytes) -> Any:
+    """Read a storage in a pickle of PyTorch's: a file of its own."""
+    return importlib.import_module("weft.serialization").load(io.BytesIO(b))
 
 
 def _rebuild_storage(data: Any, device: str) -> UntypedStorage:

@@ -84,10 +84,18 @@ class Joined(Loader):
         """Leave it to Python."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill the module."""
-        for home in self.homes:
-            names = vars(importlib.import_module(home))
-            vars(module).update({name: value for name, value in names.items() if not name.startswith("__")})
+        """Fill the module; names that a home finds when they are asked for are found then."""
+        homes = [importlib.import_module(home) for home in self.homes]
+        for home in homes:
+            vars(module).update({name: value for name, value in vars(home).items() if not name.startswith("__")})
+
+        def __getattr__(name: str) -> Any:
+            for home in homes:
+                if not name.startswith("__") and hasattr(home, name):
+                    return getattr(home, name)
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+        vars(module)["__getattr__"] = __getattr__
         module.__doc__ = f"The names of {', '.join(self.homes)}."
 
 
@@ -282,7 +290,9 @@ def rename(name: str, module: ModuleType) -> None:
         if alias in VERSIONS:
             vars(module)["__version__"] = TorchVersion(VERSIONS[alias])
     for key, value in list(vars(module).items()):
-        if isinstance(value, (type, FunctionType)) and value.__module__ == name and value.__qualname__ == key:
+        if not issubclass(type(value), (type, FunctionType)):  # `isinstance` would load a module that is not
+            continue
+        if value.__module__ in (name, "weft") and value.__qualname__ == key:
             home = home_in_torch(name, key, value)
             if home is not None:
                 with contextlib.suppress(TypeError, AttributeError):  # a class whose fields are fixed

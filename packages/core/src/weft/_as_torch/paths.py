@@ -12,16 +12,22 @@ PRIVATE = LISTED  # modules with an underscore that programs import all the same
 
 # Modules of PyTorch's whose names weft keeps elsewhere: they are made of these when they are first looked into.
 JOINED = {
+    "torch._functorch.apis": "weft.func",
+    "torch._functorch.eager_transforms": "weft.func",
+    "torch._functorch.functional_call": "weft.func",
     "torch._jit_internal": "weft.jit",
     "torch._linalg_utils": "weft._removed",
     "torch._tensor": "weft._tensor.base",
     "torch.amp.autocast_mode": "weft.amp._autocast",
     "torch.amp.grad_scaler": "weft.amp._grad_scaler",
+    "torch._vmap_internals": "weft.func",
     "torch.cpu.amp.autocast_mode": "weft.cpu.amp",
     "torch.cpu.amp.grad_scaler": "weft.cpu.amp",
     "torch.cuda.amp.autocast_mode": "weft.cuda.amp",
     "torch.cuda.amp.common": "weft.cuda.amp",
     "torch.cuda.amp.grad_scaler": "weft.cuda.amp",
+    "torch.jit._script": "weft.jit",
+    "torch.jit._trace": "weft.jit",
     "torch.masked.maskedtensor": "weft.masked._tensor",
     "torch.masked.maskedtensor.core": "weft.masked._tensor",
     "torch.nn.modules.linear_cross_entropy_options": "weft.nn.functional.loss",
@@ -29,6 +35,14 @@ JOINED = {
     "torch.nn.utils.spectral_norm": "weft.nn.utils.spectral_norm_hook",
     "torch.nn.utils.weight_norm": "weft.nn.utils.weight_norm_hook",
     "torch.signal.windows.windows": "weft.signal.windows",
+}
+# Classes and functions that PyTorch has in another module than weft: as `FILES` of portions, see `weft._portions`.
+FILES = {
+    "weft.masked._tensor": {"": "torch.masked"},
+    "weft.nested._construction": {"": "torch.nested"},
+    "weft.overrides": {"DisableTorchFunction": "torch._C", "": "torch.overrides"},
+    "weft.random": {"Generator": "torch", "": "torch.random"},
+    "weft.storage": {"is_storage": "torch", "": "torch.storage"},
 }
 WITHOUT_FILES = ("weft.nn.modules",)  # packages that make their modules as they are imported
 # What stands in ``sys.modules`` after ``import torch``: programs look there, and reach it as an attribute without
@@ -78,8 +92,8 @@ autograd.gradcheck multiprocessing.spawn nn.parallel.data_parallel nn.utils.spec
 
 @cache
 def of_portions() -> dict[str, dict[str, str]]:
-    """What installed portions say of their files that are others than PyTorch's, see `weft._portions`."""
-    return {file: modules for each in portions() for file, modules in getattr(each, "FILES", {}).items()}
+    """What core and installed portions say of their files that are others than PyTorch's."""
+    return FILES | {file: modules for each in portions() for file, modules in getattr(each, "FILES", {}).items()}
 
 
 def file_of_portion(module: str) -> Callable[[str], str] | None:

@@ -50,7 +50,9 @@ class dtype:
     def __repr__(self) -> str:
         return f"{_display_name.name}.{self.name}"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...] | str:
+        if _display_name.name == "torch":
+            return self.name  # it is torch.float32, to PyTorch as well
         return _by_name, (self.name,)
 
     def __copy__(self) -> dtype:

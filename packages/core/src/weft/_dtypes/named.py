@@ -27,7 +27,7 @@ class NamedDtype(dtype):
         """Raise NotImplementedError: there are no arrays of it."""
         raise NotImplementedError(f"{self!r}: weft has no tensors of this dtype; {self._instead}")
 
-    def __reduce__(self) -> str:  # type: ignore[override]  # a name in this module
+    def __reduce__(self) -> str:
         return self.name
 
     @property

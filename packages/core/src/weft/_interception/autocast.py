@@ -22,11 +22,14 @@ class Precision:
         From a type of device to its half type; None where it is switched off.
     cache : dict or None
         Halves of parameters, each with its parameter, so that its id stays its own; None: they are not kept.
+    is_set : bool
+        It was switched on, and is no block's.
     """
 
-    def __init__(self, dtypes: dict[str, Any], cache: dict[Any, Any] | None) -> None:
+    def __init__(self, dtypes: dict[str, Any], cache: dict[Any, Any] | None, is_set: bool = False) -> None:
         self.dtypes = dtypes
         self.cache = cache
+        self.is_set = is_set
 
 
 def eligible(value: Any, device_type: str) -> bool:

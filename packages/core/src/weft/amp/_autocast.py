@@ -118,6 +118,36 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     return local.precision is not None and local.precision.dtypes.get(device_type) is not None
 
 
+def set_autocast_enabled(device_type: Any, enabled: bool | None = None) -> None:
+    """Switch autocast on or off for a type of device, in this thread: until it is set again, or a block around it ends.
+
+    Parameters
+    ----------
+    device_type : str
+        May be left out, for ``"cuda"``.
+    enabled : bool
+
+    Examples
+    --------
+    >>> weft.set_autocast_enabled("cpu", True)
+    >>> (weft.ones(2, 2) @ weft.ones(2, 2)).dtype
+    weft.bfloat16
+    >>> weft.set_autocast_enabled("cpu", False)
+    """
+    if enabled is None:
+        device_type, enabled = "cuda", device_type
+    name = device_name("set_autocast_enabled", device_type)
+    before = local.precision
+    dtypes = {} if before is None else dict(before.dtypes)
+    dtypes[name] = default_dtype(name) if enabled else None
+    was_set = before is None or before.is_set
+    if was_set and set(dtypes.values()) == {None}:
+        local.precision = None
+    else:
+        local.precision = Precision(dtypes, {} if before is None else before.cache, is_set=was_set)
+    intercept(int(local.precision is not None) - int(before is not None))
+
+
 def get_autocast_dtype(device_type: str) -> dtype:
     """The half type that `autocast` uses on a type of device."""
     name = device_name("get_autocast_dtype", device_type)

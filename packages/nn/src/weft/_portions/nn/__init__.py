@@ -36,6 +36,10 @@ native_layer_norm_backward nll_loss2d_backward nll_loss2d_forward nll_loss_backw
 
 LAYERS = "torch.nn.modules."
 FILES = {
+    "weft.distributions.distribution": {
+        "ExponentialFamily": "torch.distributions.exp_family",
+        "": "torch.distributions.distribution",
+    },
     "weft.nn.activation": {"": f"{LAYERS}activation"},
     "weft.nn.adaptive": {"": f"{LAYERS}adaptive"},
     "weft.nn.containers": {"": f"{LAYERS}container"},
@@ -44,7 +48,7 @@ FILES = {
     "weft.nn.dropout": {"": f"{LAYERS}dropout"},
     "weft.nn.flatten": {"": f"{LAYERS}flatten"},
     "weft.nn.fold": {"": f"{LAYERS}fold"},
-    "weft.nn.functional.*": {"": "torch.nn.functional"},
+    "weft.nn.functional.*": {"LinearCrossEntropyOptions": "torch.nn", "": "torch.nn.functional"},
     "weft.nn.lazy": {
         "BatchNorm": f"{LAYERS}batchnorm",
         "InstanceNorm": f"{LAYERS}instancenorm",
@@ -64,12 +68,17 @@ FILES = {
         "": f"{LAYERS}normalization",
     },
     "weft.nn.padding": {"": f"{LAYERS}padding"},
+    "weft.nn.parallel.wrappers": {"": "torch.nn.parallel"},
     "weft.nn.pixelshuffle": {"Channel": f"{LAYERS}channelshuffle", "": f"{LAYERS}pixelshuffle"},
     "weft.nn.pooling": {"": f"{LAYERS}pooling"},
     "weft.nn.rnn": {"": f"{LAYERS}rnn"},
     "weft.nn.sparse": {"": f"{LAYERS}sparse"},
     "weft.nn.transformer": {"": f"{LAYERS}transformer"},
     "weft.nn.upsampling": {"": f"{LAYERS}upsampling"},
+    "weft.nn.utils.spectral_norm_hook": {"": "torch.nn.utils.spectral_norm"},
+    "weft.nn.utils.weight_norm_hook": {"": "torch.nn.utils.weight_norm"},
+    "weft.optim.adafactor": {"": "torch.optim"},
+    "weft.optim.muon": {"": "torch.optim"},
 }
 
 LOWERING = "weft.nn.functional._aten_lowering"  # declares what modes of __torch_dispatch__ are shown

@@ -1,5 +1,6 @@
 """Functions of neural networks, with PyTorch's signatures."""
 
+import importlib
 import sys
 
 from weft import overrides
@@ -149,3 +150,10 @@ __all__ = [name for name, value in globals().items() if callable(value)]  # the 
 
 _common.explaining(sys.modules[__name__], __all__)
 overrides.offer(sys.modules[__name__], __all__)  # by __torch_function__
+
+
+def __getattr__(name: str) -> object:
+    """The module `weft.nn.grad`, which stands on the functions above."""
+    if name == "grad":
+        return importlib.import_module("weft.nn.grad")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
