@@ -29,6 +29,7 @@ import weft.ops.orthogonal_polynomials
 import weft.special
 from weft.ops._families import all_functions
 from weft.ops._registry import registry
+from weft.ops.compressed_rows import csr_matmul, csr_solve
 from weft.testing import _core_samples as _core_samples
 from weft.testing import call
 from weft.testing._samples import _generators as tiny
@@ -606,6 +607,37 @@ EXTRA |= {
 @sized("written_view")
 def _(make, rows, columns, third):
     yield call(make(rows, columns), make(rows, -(-columns // 2)))
+
+
+def compressed_rows(make, rows, columns):
+    """The parts of a matrix with two entries in each row, the first of them on the diagonal."""
+    columns = max(columns, 3)
+    first = weft.arange(rows)[:, None] % columns
+    col = weft.cat([first, (first + 1) % columns], 1)
+    values = make(rows, 2, low=0, high=1)
+    values[:, 0] += 4
+    return values.flatten(), weft.arange(rows + 1) * 2, col.flatten()
+
+
+EXTRA["csr_matmul"] = lambda values, crow, col, other, columns: csr_matmul.op(values, crow, col, other, columns, False)
+EXTRA["csr_matmul_transposed"] = lambda *parts: csr_matmul.op(*parts, True)
+EXTRA["csr_solve"] = lambda values, crow, col, other: csr_solve.op(values, crow, col, other, False)
+
+
+@sized("csr_matmul")
+def _(make, rows, columns, third):
+    yield call(*compressed_rows(make, rows, columns), make(max(columns, 3), third), max(columns, 3))
+
+
+@sized("csr_matmul_transposed")
+def _(make, rows, columns, third):
+    yield call(*compressed_rows(make, rows, columns), make(rows, third), max(columns, 3))
+
+
+@sized("csr_solve")
+def _(make, rows, columns, third):
+    if make.dtype.is_floating_point and 3 <= rows <= 256:
+        yield call(*compressed_rows(make, rows, rows), make(rows, third))
 
 
 @sized("frexp")

@@ -6,11 +6,13 @@ PyTorch Geometric, pyro and linear_operator make matrices so; DGL's programs mul
 import copy
 import io
 import sys
+import warnings
 
 import pytest
 
 import weft
 from weft.autograd import gradcheck, gradgradcheck
+from weft.ops.compressed_rows import csr_matmul, csr_solve
 
 LAYOUTS = ["sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"]
 DENSE = [[1.0, 0.0, 2.0, 0.0], [0.0, 0.0, 3.0, 4.0], [1.0, -1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.5]]
@@ -393,3 +395,22 @@ def test_rows_are_compressed_and_expanded():  # torch_geometric.index, torch_geo
     assert coo._coalesced_(True) is coo and coo.is_coalesced()
     with pytest.raises(RuntimeError, match="vector"):
         weft._convert_indices_from_coo_to_csr(rows[None], 4)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_products_and_solutions_leave_their_operands_as_they_are(transposed):
+    """SciPy sorts the entries of a matrix in its own memory, and takes no read-only ones."""
+    crow, col = weft.tensor([0, 2, 4, 6]), weft.tensor([0, 1, 2, 1, 2, 0])  # rows are not in order
+    values = weft.tensor([4.0, 1.0, 1.0, 5.0, 6.0, 2.0], dtype=weft.float64)
+    other = weft.arange(6.0, dtype=weft.float64).reshape(3, 2)
+    parts = [values, crow, col, other]
+    before = [each.clone() for each in parts]
+    product = csr_matmul.op(*parts, 3, transposed)
+    assert weft.allclose(csr_solve.op(values, crow, col, product, transposed), other)
+    assert all(weft.equal(*pair) for pair in zip(parts, before))
+    array = values.numpy().copy()
+    array.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fixed = weft.from_numpy(array)
+    assert weft.allclose(csr_solve.op(fixed, crow, col, product, transposed), other)

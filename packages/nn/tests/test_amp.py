@@ -4,8 +4,8 @@ import pytest
 
 import weft
 import weft.nn.functional as F
-from weft._engine.tensor import state
 from weft import nn
+from weft._engine.tensor import state
 from weft.amp import GradScaler, custom_bwd, custom_fwd
 from weft.autograd import Function
 

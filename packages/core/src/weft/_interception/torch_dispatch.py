@@ -20,6 +20,7 @@ from functools import partial
 from typing import Any
 
 from weft._engine.dispatch import extra_of, link_view, record, record_many
+from weft._engine.methods import TensorMethods
 from weft._engine.tensor import Extra, TensorBase, intercept, local, set_grad, state
 from weft._interception.interceptors import Interceptor, intercepted, is_watched
 
@@ -282,7 +283,7 @@ def own(result: Any, args: tuple[Any, ...]) -> Any:
 
 def bare(tensor: Any) -> Any:
     """The tensor again, without its history; of its class, with what a subclass keeps in it."""
-    made = TensorBase.__new__(type(tensor))
+    made = TensorMethods.__new__(type(tensor))
     made._array, made._key = tensor._array, tensor._key
     made._requires_grad, made._node, made._grad = False, None, None
     made._version_counter, made._extra, made._view_base = tensor._version_counter, None, None

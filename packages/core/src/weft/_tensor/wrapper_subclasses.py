@@ -6,6 +6,7 @@ from typing import Any
 
 from weft._devices.devices import key_of, resolve_device
 from weft._dtypes.dtypes import get_default_dtype
+from weft._engine.methods import TensorMethods
 from weft._engine.tensor import TensorBase
 from weft._meta.array import MetaArray
 
@@ -22,7 +23,7 @@ def make_wrapper(cls: Any, size: Any, strides: Any, dtype: Any, device: Any, req
     element = get_default_dtype() if dtype is None else dtype
     shape = tuple(int(each) for each in ([size] if isinstance(size, int) else size))
     steps = None if strides is None else tuple(int(each) * element.itemsize for each in strides)
-    made: Any = TensorBase.__new__(cls)
+    made: Any = TensorMethods.__new__(cls)
     made._array = MetaArray(shape, element.numpy, steps)
     made._key = key_of(element, resolve_device("cpu" if device is None else device), plain=False)
     made._requires_grad, made._node, made._grad = False, None, None

@@ -31,6 +31,7 @@ class DeviceMesh:
     >>> mesh = weft.distributed.device_mesh.DeviceMesh("cpu", [[0]], mesh_dim_names=("dp", "tp"))
     >>> mesh.shape, mesh["tp"].shape, mesh.get_rank()
     ((1, 1), (1,), 0)
+    >>> weft.distributed.destroy_process_group()
     """
 
     def __init__(

@@ -95,8 +95,8 @@ def csr_solve(values: Tensor, crow: Tensor, col: Tensor, other: Tensor, transpos
 def _(xp, values, crow, col, other, transposed):
     matrix = compressed_matrix(xp, crow, col, values, other.shape[0])
     if matrix is not None:
-        factors = scientific(xp, "sparse.linalg", "csr_solve").splu(matrix.T if transposed else matrix.tocsc())
-        return factors.solve(other)
+        columns = matrix.T.copy() if transposed else matrix.tocsc()  # memory of its own: it is sorted in place
+        return scientific(xp, "sparse.linalg", "csr_solve").splu(columns).solve(other)
     dense = xp.zeros((other.shape[0],) * 2, values.dtype)
     dense[repeated_rows(xp, crow), col] = values
     return xp.linalg.solve(dense.T if transposed else dense, other)
