@@ -1,6 +1,7 @@
 """What every docstring's example may take for granted: ``weft``, ``np``, and the same random numbers each time."""
 
 import builtins
+import importlib
 import os
 from importlib.util import find_spec
 from typing import Any
@@ -23,7 +24,11 @@ NEEDS = {
 }
 collect_ignore = [module for module, needed in NEEDS.items() if find_spec(needed) is None]
 collect_ignore += ["tests/programs", "tests/ecosystem"]  # programs that import PyTorch, which `weft run` runs
-collect_ignore.append("packages/core/src/weft/ops/__init__.py")  # each attribute is a namespace, `pytest_plugins` too
+
+# pytest asks modules and packages for these names, and `weft.ops` answers any name with a namespace of operators.
+ASKED = "pytest_plugins pytestmark setUpModule setup_module tearDownModule teardown_module setup_function"
+ops = importlib.import_module("weft.ops")  # only now: weft reads the settings above when it is imported
+vars(ops).update(dict.fromkeys([*ASKED.split(), "teardown_function"]), pytest_plugins=[], pytestmark=[])
 
 
 @pytest.fixture(autouse=True)
