@@ -33,6 +33,11 @@ METADATA = re.compile(r"^# /// script\n((?:#.*\n)+?)# ///$", re.MULTILINE)
 TOLERANCE = 1e-3
 LIMIT = 900  # seconds for one run, on two cores
 SHARES = 10
+TITLE = """# Libraries of PyTorch's that are tried
+
+Made by `tox -e ecosystem`: each program of [tests/ecosystem/programs](../tests/ecosystem/programs), run on PyTorch 2.13
+and on weft. It agrees if both print the same lines, with all numbers within 1e-3.
+"""
 
 
 @dataclass
@@ -141,7 +146,7 @@ def known() -> dict[str, dict[str, str]]:
 def table(programs: list[Program]) -> str:
     """What was seen, in Markdown."""
     reasons = known()
-    lines = ["| program | libraries | state | what differs |", "|---|---|---|---|"]
+    lines = [TITLE, "| program | libraries | state | what differs |", "|---|---|---|---|"]
     for each in programs:
         versions = ", ".join(f"{name} {version}" for name, version in each.versions.items())
         reason = reasons.get(each.name, {}).get("reason", each.detail)
