@@ -214,6 +214,65 @@ def test_a_module_that_is_looked_into_before_its_package_loads_that_first(tmp_pa
     assert done.stdout == "relu Normal StepLR Sampler\nModule True True\n", done.stderr
 
 
+@pytest.mark.parametrize(
+    "first", ["nn.functional.relu", "fx.graph.Graph", "nn.modules.conv.Conv2d", "amp.autocast_mode.autocast"]
+)
+def test_what_is_brought_along_may_be_looked_into_in_any_order(tmp_path, first):
+    """A part of a package before the package, as attributes and as imports."""
+    home, _, name = first.rpartition(".")
+    source = f"""
+        import operator, sys
+        import torch
+        found = operator.attrgetter({first!r})(torch)
+        assert found is getattr(sys.modules["torch.{home}"], {name!r})
+        from torch.{home} import {name} as again
+        assert again is found and torch.nn.Linear(2, 2)(torch.ones(1, 2)).shape == (1, 2)
+    """
+    pytest.importorskip("weft.nn")
+    done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_threads_that_look_into_modules_at_once_find_them_whole(tmp_path):
+    source = """
+        import threading
+        import torch
+        wrong, start = [], threading.Barrier(8)
+        def look():
+            start.wait()
+            try:
+                (torch.nn.Linear, torch.optim.Adam, torch.distributions.Normal, torch.fx.Graph, torch.jit.script,
+                 torch.utils.data.DataLoader, torch.fft.fft, torch.nn.functional.relu, torch.amp.GradScaler)
+            except BaseException as error:
+                wrong.append(repr(error))
+        threads = [threading.Thread(target=look) for _ in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        assert not wrong, wrong
+    """
+    pytest.importorskip("weft.nn")
+    done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_module_that_cannot_be_loaded_says_so_each_time(tmp_path):
+    source = """
+        import sys
+        sys.modules["weft.fx.proxy"] = None  # whoever imports it fails
+        import torch
+        for _ in range(2):
+            try:
+                torch.fx.Graph
+            except ImportError as error:
+                print(error)
+    """
+    pytest.importorskip("weft.nn")
+    done = weft("run", write(tmp_path / "script.py", source), cwd=tmp_path)
+    assert done.stdout.count("weft.fx.proxy") == 2, done.stderr
+
+
 def test_classes_are_pickled_by_the_names_of_pytorch(tmp_path):
     source = """
         import pickle, re
