@@ -7,15 +7,14 @@ from typing import Any
 
 from weft import cuda
 from weft._dtypes.dtypes import dtype
-from weft._engine.unresolved import CONJUGATE, NEGATIVE
 from weft._lazy import load
 from weft._settings import get_device_module
 from weft._tensor.base import Tensor
 from weft._tensor.conjugation import with_bits
 from weft.ops.joining import cat
+from weft.serialization._names import BITS
 from weft.storage import tensor_of
 
-BITS = {"neg": NEGATIVE, "conj": CONJUGATE}  # what pickles say of views
 __all__ = ["_element_size", "_flatten_dense_tensors", "_unflatten_dense_tensors"]
 
 

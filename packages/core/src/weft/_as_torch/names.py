@@ -194,18 +194,13 @@ def find_own(fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
     if _display_name.name != "torch":
         return None
     for finder in sys.meta_path:
-        find_spec = getattr(finder, "find_spec", None)
-        spec: ModuleSpec | None = None if find_spec is None or is_ours(finder) else find_spec(fullname, path)
+        find_spec = None if isinstance(finder, TorchNames) else getattr(finder, "find_spec", None)
+        spec: ModuleSpec | None = None if find_spec is None else find_spec(fullname, path)
         if spec is not None:
             if spec.loader is not None:
                 spec.loader = Renaming(spec.loader)
             return spec
     return None
-
-
-def is_ours(finder: Any) -> bool:
-    """Whether a finder is the one that asks."""
-    return isinstance(finder, TorchNames)
 
 
 def explain_missing_modules() -> None:

@@ -1,13 +1,20 @@
 """The ``weft`` command: one file for each subcommand, with ``add_arguments(parser)`` and ``run(args) -> status``."""
 
 import argparse
+import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import weft
-from weft._command import doctor, plugins, provide_torch, run, warm
 
-COMMANDS = {"doctor": doctor, "plugins": plugins, "provide-torch": provide_torch, "run": run, "warm": warm}
+COMMANDS = {  # the files of the subcommands
+    "doctor": "doctor",
+    "plugins": "plugins",
+    "provide-torch": "provide_torch",
+    "run": "run",
+    "warm": "warm",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,19 +25,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str, default sys.argv[1:]
     """
     own, program = split(list(sys.argv[1:] if argv is None else argv))
-    args = make_parser().parse_args(own)
+    asked = own[:1] if own and own[0] in COMMANDS else COMMANDS  # only its file is imported: programs start with it
+    args = make_parser(asked).parse_args(own)
     if "program" in args:
         args.program += program
-    command: int = COMMANDS[args.command].run(args)
-    return command
+    status: int = module_of(args.command).run(args)
+    return status
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Make the parser of the whole command line."""
+def module_of(command: str) -> Any:
+    """The file of a subcommand."""
+    return importlib.import_module(f"weft._command.{COMMANDS[command]}")
+
+
+def make_parser(names: Iterable[str]) -> argparse.ArgumentParser:
+    """Make the parser of the command line, with these subcommands."""
     parser = argparse.ArgumentParser(prog="weft", description="weft: tensors, gradients and neural networks.")
     parser.add_argument("--version", action="version", version=f"weft {weft.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, module in COMMANDS.items():
+    for name in names:
+        module = module_of(name)
         summary = (module.__doc__ or "").splitlines()[0]
         description = "\n".join((module.__doc__ or "").splitlines()[2:])
         module.add_arguments(

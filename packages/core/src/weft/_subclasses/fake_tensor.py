@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 
-class DataDependentOutputException(RuntimeError):
-    """A number was to be read from a fake tensor.
+class OperatorException(RuntimeError):
+    """What an operator cannot do with fake tensors.
 
     Attributes
     ----------
@@ -41,17 +41,12 @@ class DataDependentOutputException(RuntimeError):
         self.func = func
 
 
-class DynamicOutputShapeException(RuntimeError):
-    """The shape of a result depends on values that a fake tensor has not.
+class DataDependentOutputException(OperatorException):
+    """A number was to be read from a fake tensor."""
 
-    Attributes
-    ----------
-    func : OpOverload
-    """
 
-    def __init__(self, func: Any) -> None:
-        super().__init__(func)
-        self.func = func
+class DynamicOutputShapeException(OperatorException):
+    """The shape of a result depends on values that a fake tensor has not."""
 
 
 class UnsupportedFakeTensorException(RuntimeError):
