@@ -8,22 +8,28 @@ A pointwise op needs none: its samples follow from the number of its arguments. 
     def _(make):
         yield call(make(3, 4), dim=1)
         yield call(make(0, 4))
+
+Portions name the module that declares those of their functions: ``SAMPLES`` in `weft._portions`.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import weft
+from weft._lazy import portions
 from weft.autograd.gradcheck import described
 from weft.ops._families import all_functions
 from weft.ops._registry import registry
 from weft.testing._creation import make_tensor
 
 all_functions()  # so that the registry has all of core's ops, also those that nobody has asked for yet
-__all__ = ["Make", "call", "function_of", "naming_sample", "sample_inputs", "sample_names", "samples"]
+__all__ = ["Make", "call", "function_of", "load_portions", "naming_sample", "sample_inputs", "sample_names", "samples"]
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 Generator = Callable[["Make"], Iterable[Call]]
@@ -75,7 +81,7 @@ def samples(*names: str) -> Callable[[Generator], Generator]:
     Parameters
     ----------
     *names : str
-        Full names of ops, ``"sparkle::glow"``, or names of functions of weft, ``"var"``.
+        Full names of ops, ``"sparkle::glow"``, or of functions in weft, ``"var"`` and ``"nn.functional.linear"``.
     """
 
     def declare(generator: Generator) -> Generator:
@@ -84,6 +90,13 @@ def samples(*names: str) -> Callable[[Generator], Generator]:
         return generator
 
     return declare
+
+
+@cache
+def load_portions() -> None:
+    """Let portions declare the samples of their functions."""
+    for each in portions():
+        importlib.import_module(each.SAMPLES)
 
 
 def sample_names() -> list[str]:
@@ -101,7 +114,7 @@ def function_of(name: str) -> Callable[..., Any]:
     >>> function_of("core::exp").__name__
     'exp'
     """
-    function: Callable[..., Any] = registry[name].function if "::" in name else getattr(weft, name)
+    function: Callable[..., Any] = registry[name].function if "::" in name else attrgetter(name)(weft)
     return function
 
 

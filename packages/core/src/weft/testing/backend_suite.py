@@ -26,7 +26,7 @@ from weft.backend import NoEquivalentError
 from weft.plugins import backend
 from weft.testing import _core_samples as _core_samples
 from weft.testing._comparison import assert_close
-from weft.testing._samples import function_of, naming_sample, sample_inputs, sample_names
+from weft.testing._samples import function_of, load_portions, naming_sample, sample_inputs, sample_names
 
 DTYPES = (
     "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
@@ -80,7 +80,7 @@ class BackendSuite:
 
 
 def checks(device: str, dtypes: tuple[str, ...] = tuple(DTYPES)) -> list[Check]:
-    """List the checks for a device.
+    """List the checks for a device, those of the functions of installed portions among them.
 
     Examples
     --------
@@ -88,6 +88,7 @@ def checks(device: str, dtypes: tuple[str, ...] = tuple(DTYPES)) -> list[Check]:
     ...     if check.name.startswith("copy"):
     ...         check()
     """
+    load_portions()
     found = [Check(function.__name__, function, (device,)) for function in GENERAL]
     for name in dtypes:
         dtype = getattr(weft, name)
@@ -382,7 +383,7 @@ def op_agrees(device: str, name: str, dtypes: list[Any]) -> None:
 def result_agrees(device: str, function: Any, args: Any, kwargs: Any) -> bool:
     """Whether other samples are worth trying, after one that gives what it gives on the CPU."""
     try:
-        here = function(*args, **kwargs)
+        here = function(*moved(args, "cpu"), **moved(kwargs, "cpu"))  # copies: some update what they are given
     except ImportError:
         return False  # no SciPy to compare with
     except Exception as error:
@@ -407,7 +408,7 @@ def gradient_agrees(device: str, name: str, dtype: Any) -> None:
 def sample_gradient_agrees(device: str, function: Any, args: Any, kwargs: Any) -> bool:
     """Whether other samples are worth trying, after one whose gradients are those of the CPU."""
     try:
-        function(*args, **kwargs)
+        function(*moved(args, "cpu"), **moved(kwargs, "cpu"))
     except Exception:
         return False  # not for this dtype, as `op_agrees` has seen
     try:

@@ -82,3 +82,4 @@ FILES = {
 }
 
 LOWERING = "weft.nn.functional._aten_lowering"  # declares what modes of __torch_dispatch__ are shown
+SAMPLES = "weft.nn.functional._samples"  # declares what `weft.testing` tries the functions with
