@@ -1,7 +1,9 @@
-"""Polynomials, blocks and branches: what the special functions' kernels are written with."""
+"""What kernels are written with: polynomials, blocks and branches, and what some array libraries lack."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +13,11 @@ from weft.backend import NoEquivalentError, scientific
 
 REAL = "bool int float"
 BLOCK = 1 << 14  # elements whose temporaries stay in the first caches
+
+
+def is_numpy(xp: Any) -> bool:
+    """Whether a namespace's arrays are NumPy's: their values can be read without waiting for a device."""
+    return getattr(xp, "ndarray", None) is numpy.ndarray
 
 
 def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
@@ -60,6 +67,85 @@ def pieces(xp: Any, x: Any, *branches: tuple[Any, Any]) -> Any:
                 result = xp.full_like(x, xp.nan) if result is None else x.copy()
             result[chosen] = function(x[chosen])
     return xp.full_like(x, xp.nan) if result is None else result
+
+
+# What CuPy and others lack of NumPy's reductions
+
+
+def peaks(xp: Any, input: Any, axis: Any, least: bool = False) -> Any:
+    """The largest (or least) of floating-point elements along axes that are kept; where there are none, -inf (inf)."""
+    if type(input) is numpy.ndarray:  # quicker with a first value than without
+        return (numpy.minimum if least else numpy.maximum).reduce(
+            input, axis, None, None, True, math.inf if least else -math.inf
+        )
+    if not input.size:
+        axes = (
+            range(input.ndim) if axis is None else [d % input.ndim for d in (axis if type(axis) is tuple else [axis])]
+        )
+        shape = [1 if d in axes else size for d, size in enumerate(input.shape)]
+        return xp.full(shape, math.inf if least else -math.inf, input.dtype)
+    return (xp.min if least else xp.max)(input, axis=axis, keepdims=True)
+
+
+def all_axes(axis: Any, ndim: int) -> list[int]:
+    """The axes of a reduction as numbers from 0 on; None is all."""
+    return list(range(ndim)) if axis is None else [d % ndim for d in (axis if isinstance(axis, tuple) else (axis,))]
+
+
+def scan(xp: Any, function: Callable[..., Any], input: Any, axis: int) -> Any:
+    """The running results of an associative function along an axis, in a new array: ``ufunc.accumulate``.
+
+    Only NumPy has it for all ufuncs. Elsewhere each round doubles how many elements a result takes in, from the left:
+    log2(n) rounds.
+
+    Parameters
+    ----------
+    xp : module
+    function : callable
+        Of two arrays of one shape, the earlier elements first, and of ``out``: ``xp.maximum`` for example.
+    input : array
+        With one dimension at least.
+    axis : int
+    """
+    if type(function) is numpy.ufunc:
+        return function.accumulate(input, axis=axis)
+    found, step = xp.moveaxis(input, axis, 0).copy(), 1
+    spare = xp.empty(found.shape, found.dtype)
+    while step < found.shape[0]:
+        spare[:step] = found[:step]
+        function(found[:-step], found[step:], out=spare[step:])
+        found, spare, step = spare, found, 2 * step
+    return xp.ascontiguousarray(xp.moveaxis(found, 0, axis))
+
+
+def fold(xp: Any, function: Callable[[Any, Any], Any], input: Any, axis: Any, keepdims: bool = False) -> Any:
+    """The elements along axes combined by an associative and commutative function: ``ufunc.reduce``.
+
+    Only NumPy has it for all ufuncs. Elsewhere each round combines the two halves of what is left: log2(n) rounds.
+
+    Parameters
+    ----------
+    xp : module
+    function : callable
+        Of two arrays of one shape, ``xp.bitwise_xor`` for example.
+    input : array
+    axis : int, tuple of int, or None
+        Of not less than one element; None is all.
+    keepdims : bool
+    """
+    if type(function) is numpy.ufunc:
+        return function.reduce(input, axis=axis, keepdims=keepdims)
+    dims = all_axes(axis, input.ndim)
+    kept = [d for d in range(input.ndim) if d not in dims]
+    shape = [input.shape[d] for d in kept]
+    rows = input.transpose(*dims, *kept).reshape(math.prod([input.shape[d] for d in dims]), *shape)
+    while rows.shape[0] > 1:
+        half = rows.shape[0] // 2
+        combined = function(rows[:half], rows[half : 2 * half])
+        if rows.shape[0] % 2:
+            combined[:1] = function(combined[:1], rows[-1:])
+        rows = combined
+    return rows[0].reshape([1 if d in dims else size for d, size in enumerate(input.shape)] if keepdims else shape)
 
 
 def wide(xp: Any, value: Any) -> Any:

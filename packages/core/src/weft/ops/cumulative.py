@@ -13,6 +13,7 @@ from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
+from weft.ops._numerics import is_numpy, scan
 from weft.ops.joining import cat, stack
 from weft.ops.pointwise import conj, log_of_sum
 from weft.ops.reductions import summable
@@ -185,9 +186,11 @@ def _(xp, input, dim):
     if not input.ndim:
         return input.copy()
     if input.dtype.kind != "c":
-        return in_order(xp, xp.logaddexp.accumulate(input, axis=dim))
+        return in_order(xp, scan(xp, xp.logaddexp, input, dim))
     made = xp.array(input, order="C")
     made[made.real == -xp.inf] = -xp.inf  # nothing was there to have an angle
+    if not is_numpy(xp):
+        return scan(xp, lambda before, after, out: xp.copyto(out, log_of_sum(xp, before, after)), made, dim)
     lines = xp.moveaxis(made, dim, 0)  # a view
     for place in range(1, lines.shape[0]):
         lines[place] = log_of_sum(xp, lines[place - 1], lines[place])
@@ -250,10 +253,10 @@ def running(name: str, pick: str) -> Any:
         if not input.ndim:
             return input.copy(), xp.zeros((), xp.int64)
         input = in_order(xp, input)
-        values = getattr(xp, pick).accumulate(input, axis=dim)
+        values = scan(xp, getattr(xp, pick), input, dim)
         place = xp.arange(input.shape[dim]).reshape([-1 if d == dim else 1 for d in range(input.ndim)])
         new = (input == values) | ((input != input) & (values != values))
-        return values, xp.maximum.accumulate(xp.where(new, place, 0), axis=dim)
+        return values, scan(xp, xp.maximum, xp.where(new, place, 0), dim)
 
     @declared.gradient("input")
     def _(grad, later_outputs, input_shape, dim):

@@ -22,6 +22,7 @@ from weft._tensor.named_results import named
 from weft.ops import pointwise
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import integers, require_tensors, wrap_dim, wrap_dims
+from weft.ops._numerics import fold, peaks
 from weft.ops.joining import cat
 from weft.ops.pointwise import conj
 from weft.types import DType, Number
@@ -143,13 +144,6 @@ def sum_of_blocks(array: Any, dim: int) -> Any:
         rest = add_reduce(rest, dim, array.dtype, None, True)
     sums[(*lead, slice(rest.shape[dim]))] += rest
     return sums
-
-
-def peaks(xp: Any, input: Any, axis: Any) -> Any:
-    """The largest of floating-point elements along axes that are kept; minus infinity where there are none."""
-    if type(input) is not numpy.ndarray:
-        return xp.max(input, axis=axis, keepdims=True, initial=-xp.inf)
-    return REDUCING["max"].reduce(input, axis, None, None, True, -math.inf)  # quicker than without a first value
 
 
 @op(
@@ -864,7 +858,7 @@ def hash_tensor(input: Tensor, dim: int | Sequence[int] | None = (), *, keepdim:
 @hash_tensor.kernel
 def _(xp, input, dim, keepdim):
     wide = input.astype(xp.int64 if input.dtype.kind in "iub" else xp.float64).view(xp.uint64)
-    return in_order(xp, xp.bitwise_xor.reduce(wide, axis=axes(input, dim), keepdims=keepdim))
+    return in_order(xp, fold(xp, xp.bitwise_xor, wide, axes(input, dim), keepdim))
 
 
 # Whether they hold

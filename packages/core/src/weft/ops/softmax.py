@@ -16,8 +16,9 @@ from weft._tensor.layout import in_order
 from weft.autograd.grad_mode import no_grad
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim, wrap_dims
+from weft.ops._numerics import peaks
 from weft.ops.creation import zeros_like
-from weft.ops.reductions import axes, peaks, reduce, spread, total
+from weft.ops.reductions import axes, reduce, spread, total
 from weft.types import DType
 
 

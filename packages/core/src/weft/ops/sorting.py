@@ -18,6 +18,7 @@ from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import elements, has_values, integer, wrap_dim
+from weft.ops._numerics import scan
 from weft.ops.comparison import exact_dtype
 from weft.ops.creation import element_of
 from weft.ops.indexing import in_range
@@ -558,7 +559,7 @@ def _(xp, input, dim, keepdim):
     place = xp.arange(size)
     begins = xp.ones(ordered.shape, bool)
     xp.not_equal(ordered[..., 1:], ordered[..., :-1], out=begins[..., 1:])
-    start = xp.maximum.accumulate(xp.where(begins, place, 0), axis=-1)
+    start = scan(xp, xp.maximum, xp.where(begins, place, 0), ordered.ndim - 1)
     best = xp.argmax(place - start, axis=-1)[..., None]  # the end of the longest run
     where = xp.take_along_axis(order, best, axis=-1)
     values = xp.take_along_axis(rows, where, axis=-1)

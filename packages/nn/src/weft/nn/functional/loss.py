@@ -28,10 +28,11 @@ from weft.nn.functional._common import (
 )
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
+from weft.ops._numerics import peaks
 from weft.ops.indexing import SOME, all_within, positioned
 from weft.ops.matrices import same_dtype
-from weft.ops.reductions import peaks, rows_total
 from weft.ops.reductions import reduce as reduce_array
+from weft.ops.reductions import rows_total
 from weft.ops.reductions import total as total_of
 from weft.ops.softmax import log_softmax_op
 
@@ -377,7 +378,7 @@ def _(xp, input, target, weight, reduction, ignore_index, smoothing):
         return losses_of_rows(xp, input, target, reduction)
     shape = target.shape
     input, target = by_place(input), places_last(target)
-    most = xp.max(input, axis=1, keepdims=True, initial=-xp.inf)
+    most = peaks(xp, input, 1)
     shifted = input - most
     sums = xp.log(reduce_array("sum", xp.exp(shifted), 1, True))
     shifted -= sums
