@@ -174,6 +174,10 @@ class Backend:
         """An array on the device with the contents of a NumPy array: a copy, unless the memory is the same."""
         raise NotImplementedError
 
+    def constant(self, array: numpy.ndarray, index: int | None) -> Any:
+        """An array on the device with the contents of a NumPy array, which all streams may read from now on."""
+        return self.from_numpy(array, index)
+
     def to_numpy(self, array: Any) -> numpy.ndarray:
         """A NumPy array with the contents of a device's array; it may share memory where that is possible."""
         raise NotImplementedError
@@ -354,9 +358,7 @@ def scientific(xp: Any, module: str, op: str) -> Any:
         def bessel_j0(xp, input):
             return scientific(xp, "special", "bessel_j0").j0(input)
     """
-    backends, arrays = plugins().loaded_backends(), getattr(xp, "ndarray", xp)
-    owners = [each for each in backends if each.xp is xp]
-    owners = owners or [each for each in backends if getattr(each.xp, "ndarray", each.xp) is arrays]
+    owners = owners_of(xp)
     for owner in owners:
         try:
             return owner.scientific(module)
@@ -364,6 +366,13 @@ def scientific(xp: Any, module: str, op: str) -> Any:
             if owner is owners[-1]:
                 raise type(error)(f"{op}: {error}") from error
     raise NoEquivalentError(f"{op}: no backend in use computes with {getattr(xp, '__name__', xp)}")
+
+
+def owners_of(xp: Any) -> list[Backend]:
+    """The backends in use that compute with an array namespace, else those that have its arrays."""
+    backends, arrays = plugins().loaded_backends(), getattr(xp, "ndarray", xp)
+    owners = [each for each in backends if each.xp is xp]
+    return owners or [each for each in backends if getattr(each.xp, "ndarray", each.xp) is arrays]
 
 
 def import_scientific(module: str, requirement: str) -> Any:

@@ -63,6 +63,10 @@ class CUDABackend(ArrayNamespaceBackend):
         with self.guard(index):
             return cupy.asarray(array)
 
+    def constant(self, array: numpy.ndarray[Any, Any], index: int | None) -> Any:
+        with self.guard(index):
+            return cupy.asarray(array, blocking=True)  # other streams do not wait for this one's copy
+
     def to_numpy(self, array: Any) -> numpy.ndarray[Any, Any]:
         found: numpy.ndarray[Any, Any] = cupy.asnumpy(array)
         return found

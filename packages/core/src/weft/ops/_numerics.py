@@ -1,4 +1,4 @@
-"""What kernels are written with: polynomials, blocks and branches, and what some array libraries lack."""
+"""What kernels are written with: constants, polynomials, blocks and branches, and what some array libraries lack."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from weft.backend import NoEquivalentError, scientific
+from weft.backend import NoEquivalentError, owners_of, scientific
 
 REAL = "bool int float"
 BLOCK = 1 << 14  # elements whose temporaries stay in the first caches
@@ -18,6 +18,41 @@ BLOCK = 1 << 14  # elements whose temporaries stay in the first caches
 def is_numpy(xp: Any) -> bool:
     """Whether a namespace's arrays are NumPy's: their values can be read without waiting for a device."""
     return getattr(xp, "ndarray", None) is numpy.ndarray
+
+
+def constant(xp: Any, value: Any, dtype: Any = None, *key: Any) -> Any:
+    """An array that is the same at each call, kept in each device's memory: it is sent there once.
+
+    Numbers that a function of arrays takes beside an array need none.
+
+    Parameters
+    ----------
+    value : number, tuple or callable
+        Numbers in nested tuples, or a function of ``key`` that makes a NumPy array. It is told from others by its
+        identity, and has to be a module's.
+    dtype : NumPy dtype, optional
+        Default: that of the array which a function makes.
+    *key : hashable
+        The arguments of the function.
+
+    Returns
+    -------
+    array, not to be written to
+    """
+    if is_numpy(xp):
+        return kept(xp, 0, value, dtype, key)
+    owner = owners_of(xp)[0]
+    return kept(xp, owner.current_device(), value, dtype, key)
+
+
+@lru_cache(1024, typed=True)
+def kept(xp: Any, index: int, value: Any, dtype: Any, key: tuple[Any, ...]) -> Any:
+    """An array of `constant` on a device, made when first asked for."""
+    array = numpy.asarray(value(*key) if callable(value) else value, dtype)
+    if is_numpy(xp):
+        array.flags.writeable = False
+        return array
+    return owners_of(xp)[0].constant(array, index)
 
 
 def polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
@@ -40,7 +75,7 @@ def numbers_in(dtype: Any, numbers: tuple[float, ...]) -> list[Any]:
 def in_blocks(xp: Any, function: Any, *arrays: Any) -> Any:
     """A function of equally shaped arrays, applied to pieces whose temporaries fit a processor's cache."""
     first = arrays[0]
-    if xp.ndarray is not numpy.ndarray or first.size <= BLOCK or not all(each.flags.c_contiguous for each in arrays):
+    if not is_numpy(xp) or first.size <= BLOCK or not all(each.flags.c_contiguous for each in arrays):
         return function(*arrays)
     result = xp.empty(first.shape, first.dtype)
     flat, target = [each.reshape(-1) for each in arrays], result.reshape(-1)
@@ -56,17 +91,38 @@ def doubly(xp: Any, function: Any, x: Any) -> Any:
 
 
 def pieces(xp: Any, x: Any, *branches: tuple[Any, Any]) -> Any:
-    """Each branch's function, computed only where its condition holds; of several that hold the last one's."""
-    x = xp.asarray(x)
-    result = None
+    """Each branch's function, computed only where its condition holds; of several that hold the last one's.
+
+    On a device it is computed everywhere, and chosen from: to see where it is needed would be to wait. There may be
+    several arrays x of one shape, in a tuple.
+    """
+    arrays = x if isinstance(x, tuple) else (xp.asarray(x),)
+    if not is_numpy(xp):
+        return chosen_from(xp, arrays, branches)
+    result, like = None, arrays[0]
     for chosen, function in branches:
         if xp.all(chosen):
-            result = function(x)
+            result = function(*arrays)
         elif xp.any(chosen):
-            if result is None or result is x:
-                result = xp.full_like(x, xp.nan) if result is None else x.copy()
-            result[chosen] = function(x[chosen])
-    return xp.full_like(x, xp.nan) if result is None else result
+            if result is None or result is like:
+                result = xp.full_like(like, xp.nan) if result is None else like.copy()
+            result[chosen] = function(*[each[chosen] for each in arrays])
+    return xp.full_like(like, xp.nan) if result is None else result
+
+
+def chosen_from(xp: Any, arrays: tuple[Any, ...], branches: tuple[tuple[Any, Any], ...]) -> Any:
+    """The branches of `pieces`, all computed everywhere."""
+    result = math.nan
+    for chosen, function in branches:
+        result = xp.where(chosen, function(*arrays), result)
+    return result
+
+
+def array_of(xp: Any, value: Any, dtype: Any) -> Any:
+    """An array of an array or of a number, which is filled in on the device and not sent there."""
+    if is_numpy(xp) or hasattr(value, "dtype"):
+        return xp.asarray(value, dtype)
+    return xp.full((), value, dtype)
 
 
 # What CuPy and others lack of NumPy's reductions
@@ -150,7 +206,7 @@ def fold(xp: Any, function: Callable[[Any, Any], Any], input: Any, axis: Any, ke
 
 def wide(xp: Any, value: Any) -> Any:
     """An array in double precision, which single precision is rounded from."""
-    return xp.asarray(value, dtype=xp.float64)
+    return array_of(xp, value, xp.float64)
 
 
 def scipy_function(xp: Any, op: str, name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.ops._declare import pointwise
 from weft.ops._expressions import log, log1p, where
-from weft.ops._numerics import REAL, doubly, in_blocks, pieces, polynomial
+from weft.ops._numerics import REAL, doubly, in_blocks, is_numpy, pieces, polynomial
 
 # erf(x) = tanh(x p(x**2)) to 1.4e-7 where it is below 1 in float32: array libraries have a fast tanh. A fit of the
 # smooth function atanh(erf(x)) / x by relative error of erf; highest power first.
@@ -224,7 +224,7 @@ def normal_quantile(xp: Any, q: Any, tail: Any) -> Any:
     ----------
     q : array of float64, between -0.5 and 0.5
     tail : function
-        The probability ``0.5 - abs(q)`` of the smaller side: of the elements for which a mask is true.
+        The probability ``0.5 - abs(q)`` of the smaller side: of the elements at an index.
     """
 
     def centre(value: Any) -> Any:
@@ -243,6 +243,8 @@ def normal_quantile(xp: Any, q: Any, tail: Any) -> Any:
 
     size = xp.absolute(q)
     outside = (size > 0.425) & (size <= 0.5)
+    if not is_numpy(xp):
+        return xp.where(outside, outer(q, tail(...)), xp.where(size <= 0.425, centre(q), xp.nan))
     result = pieces(xp, q, (size <= 0.425, centre))
     if xp.any(outside):
         result[outside] = outer(q[outside], tail(outside))

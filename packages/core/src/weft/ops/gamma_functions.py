@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import partial
 from typing import Any
+
+import numpy
 
 from weft._dtypes.dtypes import get_default_dtype
 from weft._tensor.base import Tensor
 from weft.ops._declare import composite, no_gradient, op, pointwise
 from weft.ops._geometry import elements, require_tensors
-from weft.ops._numerics import REAL, doubly, in_blocks, pieces, polynomial, scipy_function, wide
+from weft.ops._numerics import REAL, doubly, in_blocks, is_numpy, pieces, polynomial, scipy_function, wide
 from weft.ops.creation import arange
 
 EPS = 2.0**-53
@@ -130,15 +133,22 @@ def _(grad, input):
 # Hurwitz's zeta function, of which the derivatives of digamma are made
 
 
+# Terms of zeta that matter before q reaches s: ``s * (1 - EPS ** (1 / s))``, which is below 36.8 for any s.
+TERMS = 38
+
+
 def zeta_positive(xp: Any, s: Any, q: Any) -> Any:
     """The sum of ``(q + k) ** -s`` over all k from 0 on, for s > 1 and q > 0.
 
     Terms one by one while they matter and the formula of Euler and Maclaurin does not converge yet, then that.
     """
     total = xp.zeros_like(q)
-    enough = xp.maximum(12.0, s)
+    enough = xp.maximum(s, 12.0)
     exhausted = xp.zeros(q.shape, bool)
-    while xp.any(going := (q < enough) & ~exhausted):
+    for _ in range(TERMS):
+        going = (q < enough) & ~exhausted
+        if is_numpy(xp) and not xp.any(going):
+            break
         term = q**-s
         total = xp.where(going, total + term, total)
         exhausted |= going & (term <= EPS * total)
@@ -152,6 +162,14 @@ def zeta_positive(xp: Any, s: Any, q: Any) -> Any:
     return total + xp.where(exhausted, 0.0, rest)
 
 
+def zeta_reflected(xp: Any, s: Any, q: Any) -> Any:
+    """The sum for a whole s and q < 0."""
+    part = q - xp.floor(q)
+    sign = 1 - 2 * (s % 2)
+    negative = zeta_positive(xp, s, 1 - part) - zeta_positive(xp, s, 1 - q)
+    return sign * negative + zeta_positive(xp, s, part)
+
+
 def zeta_array(xp: Any, s: Any, q: Any) -> Any:
     """Hurwitz's zeta function of arrays of float64.
 
@@ -163,14 +181,7 @@ def zeta_array(xp: Any, s: Any, q: Any) -> Any:
     valid = (s > 1) & ~((q <= 0) & whole) & (q < xp.inf)
     ordinary = valid & (q > 0)
     reflected = valid & (q < 0) & (s == xp.floor(s))
-    result = xp.full(s.shape, xp.nan)
-    result[ordinary] = zeta_positive(xp, s[ordinary], q[ordinary])
-    if xp.any(reflected):
-        order, below = s[reflected], q[reflected]
-        part = below - xp.floor(below)
-        sign = 1 - 2 * (order % 2)
-        negative = zeta_positive(xp, order, 1 - part) - zeta_positive(xp, order, 1 - below)
-        result[reflected] = sign * negative + zeta_positive(xp, order, part)
+    result = pieces(xp, (s, q), (ordinary, partial(zeta_positive, xp)), (reflected, partial(zeta_reflected, xp)))
     pole = (s == 1) | ((s > 1) & (q <= 0) & whole)
     return xp.where(pole, xp.inf, result)
 
@@ -194,7 +205,7 @@ def zeta(xp, input, other):
     """
     dtype = getattr(input, "dtype", None) or other.dtype
     result = zeta_array(xp, wide(xp, input), wide(xp, other)).astype(dtype)
-    return result.reshape(xp.broadcast(xp.asarray(input), xp.asarray(other)).shape)
+    return result.reshape(numpy.broadcast_shapes(getattr(input, "shape", ()), getattr(other, "shape", ())))
 
 
 @zeta.gradient("input")
@@ -219,7 +230,7 @@ def _(xp, input, n):
         return doubly(xp, digamma_array, input)
     if n == 1:
         return in_blocks(xp, lambda block: trigamma_array(xp, block), xp.asarray(input))
-    values = zeta_array(xp, xp.asarray(n + 1.0), wide(xp, input))
+    values = zeta_array(xp, wide(xp, n + 1.0), wide(xp, input))
     size = math.gamma(n + 1) if n < 171 else math.inf
     return ((-1.0) ** (n + 1) * size * values).astype(input.dtype).reshape(input.shape)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy
@@ -29,6 +28,7 @@ from weft.ops._geometry import (
     wrap_dim,
     wrap_dims,
 )
+from weft.ops._numerics import constant
 from weft.ops.creation import arange, contiguous_copy, empty
 from weft.ops.views import diagonal, embed, expand, narrow, reshape
 from weft.types import Scalar
@@ -847,7 +847,7 @@ FEW = 4096  # elements of a mask that is kept
 def triangle_mask(xp: Any, rows: int, columns: int, diagonal: int, below: bool) -> Any:
     """Which elements of a matrix are on a diagonal and on one side of it; not to be written to."""
     if rows * columns <= FEW:
-        return xp.asarray(small_triangle(rows, columns, diagonal, below))
+        return constant(xp, small_triangle, None, rows, columns, diagonal, below)
     return on_one_side(xp, rows, columns, diagonal, below)
 
 
@@ -856,7 +856,6 @@ def on_one_side(xp: Any, rows: int, columns: int, diagonal: int, below: bool) ->
     return distance <= diagonal if below else distance >= diagonal
 
 
-@lru_cache(64)
 def small_triangle(rows: int, columns: int, diagonal: int, below: bool) -> Any:
     """`triangle_mask` of a small matrix, which is kept."""
     return on_one_side(numpy, rows, columns, diagonal, below)
