@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from weft._devices.assertions import DeviceAssertions, index_checks, largest
 from weft._dtypes.dtypes import dtype
 from weft._engine import arrays as small_arrays
 from weft._engine.dispatch_keys import KernelBySize
@@ -34,6 +35,7 @@ __all__ = [
     "ArrayNamespaceBackend",
     "BLOCK",
     "Backend",
+    "DeviceAssertions",
     "KernelBySize",
     "MersenneStream",
     "NoEquivalentError",
@@ -44,6 +46,7 @@ __all__ = [
     "import_scientific",
     "in_chunks",
     "in_order",
+    "index_checks",
     "is_channels_last",
     "kernel_contexts",
     "quiet_fork",
@@ -243,6 +246,40 @@ class Backend:
 
     def compile_at_once(self) -> None:
         """Compile kernels when they are first called, even if other ones could do a short program's work sooner."""
+
+    # Assertions
+
+    def index_checks(self) -> str:
+        """When positions in this device's arrays are checked: ``"now"``, ``"later"`` or ``"never"``."""
+        return "now"
+
+    def assert_below(
+        self, values: Any, bound: int, key: Hashable, error: Callable[[int], Exception], now: bool = True
+    ) -> None:
+        """Assert that all integers of an array are below a bound, and none is negative.
+
+        Parameters
+        ----------
+        values : array of this backend's
+            Of integers: positions, or a solver's info.
+        bound : int
+        key : hashable
+            The same for assertions of one bound and one error: ``("gather", dim, size)``.
+        error : callable
+            Makes the exception from the largest value, as an integer without its sign.
+        now : bool
+            Wait for the values. Else a backend may fold them into a flag on the device, and raise when the host next
+            waits for it; this one waits.
+
+        Raises
+        ------
+        Exception
+            What ``error`` made.
+        """
+        if values.size:
+            value = int(self.to_numpy(largest(values)).reshape(()))
+            if value >= bound:
+                raise error(value)
 
     # What is beyond an array library
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -10,7 +10,7 @@ import cupy
 import numpy
 
 from weft import dtype
-from weft.backend import ArrayNamespaceBackend, import_scientific
+from weft.backend import ArrayNamespaceBackend, DeviceAssertions, import_scientific, index_checks
 
 
 class CUDABackend(ArrayNamespaceBackend):
@@ -23,6 +23,7 @@ class CUDABackend(ArrayNamespaceBackend):
 
     def __init__(self) -> None:
         super().__init__("cuda", cupy)
+        self.assertions = DeviceAssertions(cupy, cupy.asnumpy)
 
     def device_count(self) -> int:
         return int(cupy.cuda.runtime.getDeviceCount())
@@ -54,6 +55,7 @@ class CUDABackend(ArrayNamespaceBackend):
 
     def synchronize(self, index: int | None = None) -> None:
         cupy.cuda.Device(index).synchronize()
+        self.assertions.look(self.current_device() if index is None else index)
 
     def empty(self, shape: tuple[int, ...], element: dtype, index: int | None) -> Any:
         with self.guard(index):
@@ -69,11 +71,23 @@ class CUDABackend(ArrayNamespaceBackend):
 
     def to_numpy(self, array: Any) -> numpy.ndarray[Any, Any]:
         found: numpy.ndarray[Any, Any] = cupy.asnumpy(array)
+        self.assertions.look(array.device.id)
         return found
 
     def to_device(self, array: Any, index: int | None) -> Any:
         with self.guard(index):
             return cupy.array(array)  # a copy, over the link between the devices if there is one
+
+    def index_checks(self) -> str:
+        return index_checks.mode
+
+    def assert_below(
+        self, values: Any, bound: int, key: Hashable, error: Callable[[int], Exception], now: bool = True
+    ) -> None:
+        if now:
+            super().assert_below(values, bound, key, error, now)
+        elif values.size:
+            self.assertions.below(values.device.id, values, bound, key, error)
 
     def scientific(self, module: str) -> Any:
         return import_scientific(f"cupyx.scipy.{module}", "weft-backend-cuda[cupy]")

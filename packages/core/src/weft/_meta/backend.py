@@ -82,6 +82,9 @@ class MetaBackend(Backend):
     def to_device(self, array: Any, index: int | None) -> Any:
         return array.copy("K")
 
+    def index_checks(self) -> str:
+        return "never"  # there are no values
+
     def scientific(self, module: str) -> Any:
         """SciPy's module, whose ufuncs have rules as NumPy's have."""
         return import_scientific(f"scipy.{module}", "scipy")

@@ -10,6 +10,7 @@ import importlib
 from types import TracebackType
 from typing import Any
 
+from weft._devices.assertions import index_checks
 from weft._devices.devices import device as Device
 from weft._errors import AcceleratorError, OutOfMemoryError
 from weft._tensor.legacy_types import tensor_types
@@ -36,6 +37,7 @@ __all__ = [
     "device_count",
     "empty_cache",
     "get_device_name",
+    "get_index_checks",
     "get_rng_state",
     "get_rng_state_all",
     "init",
@@ -56,6 +58,7 @@ __all__ = [
     "seed",
     "seed_all",
     "set_device",
+    "set_index_checks",
     "set_rng_state",
     "set_rng_state_all",
     "synchronize",
@@ -87,6 +90,40 @@ def get_device_name(device: Any = None) -> str:
 def synchronize(device: Any = None) -> None:
     """Wait until all that was asked of a device is done."""
     backend().synchronize(index_of(device))
+
+
+def set_index_checks(when: str) -> None:
+    """Say when positions that tensors on CUDA devices hold are checked: those that indexing, gather and their like get.
+
+    Positions from the host (numbers, lists, tensors on the CPU) are always checked in the call.
+
+    Parameters
+    ----------
+    when : "now", "later" or "never"
+        ``"later"``, the default: on the device, without waiting for it; the error is raised when the host next waits
+        (``.item()``, ``.cpu()``, `synchronize`). ``"now"``: the call waits and raises the CPU's error itself.
+        Where positions are not checked, or not yet, those out of range wrap around.
+
+    Raises
+    ------
+    ValueError
+        For another word.
+
+    Examples
+    --------
+    >>> weft.cuda.set_index_checks("now")
+    >>> weft.cuda.get_index_checks()
+    'now'
+    >>> weft.cuda.set_index_checks("later")
+    """
+    if when not in ("now", "later", "never"):
+        raise ValueError(f"set_index_checks: expected 'now', 'later' or 'never', got {when!r}")
+    index_checks.mode = when
+
+
+def get_index_checks() -> str:
+    """When positions on CUDA devices are checked, as `set_index_checks` has it."""
+    return index_checks.mode
 
 
 def init() -> None:

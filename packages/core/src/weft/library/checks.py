@@ -9,15 +9,21 @@ from weft._interception.transforms import refuse_values, values_known
 from weft._settings import warn_caller_once
 from weft.ops._declare import number_in
 from weft.ops._geometry import addressable, broadcast_shapes, elements, has_values, integers, wrap_dim
+from weft.ops._positions import SOME, all_within, check_positions, in_range, positioned
 
 __all__ = [
+    "SOME",
     "OutOfRange",
     "addressable",
+    "all_within",
     "broadcast_shapes",
+    "check_positions",
     "elements",
     "has_values",
+    "in_range",
     "integers",
     "number_in",
+    "positioned",
     "refuse_values",
     "values_known",
     "warn_caller",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from weft._engine.methods import declared_methods
 from weft._engine.tensor import TensorBase, local, state
 from weft._interception.interceptors import intercepted, is_watched, method_operation
 from weft._interception.torch_function import call_override, overriding
-from weft._interception.transforms import memory_of, stands_for_batch
+from weft._interception.transforms import stands_for_batch
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor, add_members
 from weft._tensor.interop import as_tensor, tensor
@@ -40,6 +40,8 @@ from weft.ops._inplace import (
     write_of,
     write_out,
 )
+from weft.ops._numerics import is_numpy
+from weft.ops._positions import check_all_positions, check_positions, in_range, positioned
 from weft.ops.comparison import fill_where, filling
 from weft.ops.creation import arange, element_of, fill, fitting
 from weft.ops.views import basic, basic_embed, expand, reshape
@@ -47,64 +49,6 @@ from weft.types import Scalar
 
 INDEX_DTYPES = ("int64", "int32", "int16", "int8", "uint8", "bool")
 NUMBERS_ONLY = ("int16", "int8")  # those that are positions where they have no dimensions
-
-
-# Positions are looked at once, by the kernel that reads them: before it writes anything it raises `OutOfRange`, and the
-# function that was called raises PyTorch's error in its own name. Those on a device that reading would wait for are not
-# looked at.
-
-
-def positioned(name: str, refusal: type[Exception], run: Callable[..., Any], *args: Any) -> Any:
-    """What an op that is given positions makes of its arguments.
-
-    Raises
-    ------
-    Exception
-        The refusal, if a position is out of range.
-    """
-    try:
-        return run(*args)
-    except OutOfRange as wrong:
-        raise refusal(f"{name}: {wrong}") from None
-
-
-def check_positions(index: Any, size: int, dim: int, least: int = 0) -> None:
-    """For kernels: all positions in an array are below a dimension's size, and none is negative, or below ``least``.
-
-    Raises
-    ------
-    OutOfRange
-        If one is not.
-    """
-    if not isinstance(index, numpy.ndarray) or not index.size:
-        return
-    if all_within(index, size):
-        return
-    low, high = int(index.min()), int(index.max())
-    if low < least or high >= size:
-        wrong = low if low < least else high
-        raise OutOfRange(
-            f"index {wrong} is out of bounds for dimension {dim} with size {size} (index out of range in self)"
-        )
-
-
-SOME = 64  # integers up to which Python looks at them sooner
-
-
-def all_within(positions: Any, size: int) -> bool:
-    """Whether all integers of an array that has some are at least 0, and below a size."""
-    if positions.size <= SOME:
-        listed = positions.reshape(-1).tolist()
-        return min(listed) >= 0 and max(listed) < size
-    unsigned = positions.view(numpy.uint64 if positions.dtype == numpy.int64 else f"u{positions.itemsize}")
-    return bool(numpy.maximum.reduce(unsigned, None) < size)  # without its sign, a negative one is a large number
-
-
-def check_all_positions(shape: tuple[int, ...], indices: Any) -> None:
-    """`check_positions` for those along each dimension (or None); negative ones count from the end."""
-    for dim, (size, index) in enumerate(zip(shape, indices)):
-        if index is not None:
-            check_positions(index, size, dim, -size)
 
 
 # x[...]
@@ -335,10 +279,14 @@ def advanced(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 
 @advanced.kernel
 def _(xp, input, indices):
+    key = tuple(FULL if each is None else each for each in indices)
+    if not is_numpy(xp):
+        check_all_positions(xp, "index", input.shape, indices)
+        return in_order(xp, input[key])
     try:
-        return in_order(xp, input[tuple(FULL if each is None else each for each in indices)])
+        return in_order(xp, input[key])
     except IndexError:  # NumPy's, which has looked at all of them
-        check_all_positions(input.shape, indices)
+        check_all_positions(xp, "index", input.shape, indices)
         raise
 
 
@@ -443,19 +391,23 @@ def _(xp, input, indices, values, accumulate):
     key = tuple(FULL if each is None else each for each in indices)
     result = xp.array(input, order="C")
     if accumulate:
-        check_all_positions(input.shape, indices)
+        check_all_positions(xp, "index_put", input.shape, indices)
         combine_at(xp, xp.add, result, key, values)
     else:
-        write_at(result, indices, key, values)
+        write_at(xp, result, indices, key, values)
     return result
 
 
-def write_at(target: Any, indices: Any, key: tuple[Any, ...], values: Any) -> None:
+def write_at(xp: Any, target: Any, indices: Any, key: tuple[Any, ...], values: Any) -> None:
     """Write values at positions, whose key has full slices in place of None."""
+    if not is_numpy(xp):
+        check_all_positions(xp, "index_put", target.shape, indices)
+        target[key] = values
+        return
     try:
         target[key] = values
     except IndexError:  # NumPy's, which has looked at all of them and written nothing
-        check_all_positions(target.shape, indices)
+        check_all_positions(xp, "index_put", target.shape, indices)
         raise
 
 
@@ -652,7 +604,8 @@ def write_at_positions(target: Any, indices: Sequence[Any], value: Any) -> None:
     arrays = [None if each is None else each._array for each in indices]
     if not written_by_backend(target, arrays, value):
         key_arrays = tuple(FULL if each is None else each for each in arrays)
-        positioned("index_put", IndexError, write_at, target._array, arrays, key_arrays, value._array)
+        xp = backend_of(target._key.device).xp
+        positioned("index_put", IndexError, write_at, xp, target._array, arrays, key_arrays, value._array)
 
 
 def without_leading_ones(value: Any, ndim: int) -> Any:
@@ -934,12 +887,6 @@ def index_tensor(name: str, index: Any, *, ndim: int | None = None) -> Any:
     return index if index._key.dtype is int64 else index.to(int64)  # type: ignore[attr-defined]
 
 
-def in_range(name: str, index: Any, size: int, dim: int, kind: type[Exception] = RuntimeError) -> None:
-    """All positions in a tensor must lie in [0, size), where what reads them does not look."""
-    if index._key.device.type == "cpu":
-        positioned(name, kind, check_positions, memory_of(index), size, dim)
-
-
 @op(
     "index_select",
     tensors="input index",
@@ -990,7 +937,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @index_select.kernel
 def _(xp, input, dim, index):
-    check_positions(index, input.shape[dim] if input.ndim else 1, dim)
+    check_positions(xp, "index_select", index, dim, input.shape[dim] if input.ndim else 1)
     if not input.ndim:
         return input.copy()
     taken = input.take(index, dim) if type(input) is numpy.ndarray else xp.take(input, index, axis=dim)
@@ -1094,7 +1041,7 @@ def places(xp: Any, index: Any, dim: int) -> tuple[Any, ...]:
 
 @gather.kernel
 def _(xp, input, dim, index):
-    check_positions(index, input.shape[dim] if input.ndim else 1, dim)
+    check_positions(xp, "gather", index, dim, input.shape[dim] if input.ndim else 1)
     if not input.ndim or not index.ndim:
         return xp.reshape(xp.take(input.reshape(-1), index.reshape(-1)), index.shape)
     if not index.size:
@@ -1134,7 +1081,7 @@ def gather_backward(output_grad: Tensor, shape: tuple[int, ...], dim: int, index
 
 @gather_backward.kernel
 def _(xp, output_grad, shape, dim, index):
-    check_positions(index, shape[dim], dim)
+    check_positions(xp, "gather", index, dim, shape[dim])
     whole = xp.zeros(shape, output_grad.dtype)
     if index.size:
         combine_at(xp, xp.add, whole, places(xp, index, dim), output_grad)
@@ -1198,8 +1145,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             tuple(1 if d == dim else n for d, n in enumerate(indices.shape)),
         ],
     )
-    if indices.device.type == "cpu":
-        positioned("take_along_dim", RuntimeError, check_positions, memory_of(indices), size, dim, -size)
+    in_range("take_along_dim", indices, size, dim, RuntimeError, -size)
     indices = indices + (indices < 0) * size
     data = expand(input, [input.shape[dim] if d == dim else n for d, n in enumerate(shape)])
     where = expand(indices, [indices.shape[dim] if d == dim else n for d, n in enumerate(shape)])
@@ -1214,17 +1160,17 @@ def scattered(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar, adds
 
 @scattered.kernel
 def _(xp, input, dim, index, src, adds):
-    return scattered_array(xp, input, dim, index, src, xp.add if adds else None)
+    return scattered_array(xp, "scatter_add" if adds else "scatter", input, dim, index, src, xp.add if adds else None)
 
 
-def scattered_array(xp: Any, input: Any, dim: int, index: Any, src: Any, combine: Any) -> Any:
+def scattered_array(xp: Any, name: str, input: Any, dim: int, index: Any, src: Any, combine: Any) -> Any:
     """A copy of an array with a source, or what a ufunc makes of it and what is there, at positions."""
     result = xp.array(input, order="C")
     if not index.size:
         return result
     flat = not input.ndim
     target = result.reshape(1) if flat else result
-    check_positions(index, target.shape[dim], dim)
+    check_positions(xp, name, index, dim, target.shape[dim])
     index = index.reshape(1) if not index.ndim else index
     key = places(xp, index, dim)
     if hasattr(src, "dtype"):
@@ -1263,7 +1209,7 @@ def multiplied_at(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar) 
 
 @multiplied_at.kernel
 def _(xp, input, dim, index, src):
-    return scattered_array(xp, input, dim, index, src, xp.multiply)
+    return scattered_array(xp, "scatter", input, dim, index, src, xp.multiply)
 
 
 @multiplied_at.gradient("input")
@@ -1384,7 +1330,7 @@ def index_added(input: Tensor, dim: int, index: Tensor, source: Tensor, alpha: S
 def _(xp, input, dim, index, source, alpha):
     result = xp.array(input, order="C")
     target = result if input.ndim else result.reshape(1)
-    check_positions(index, target.shape[dim], dim)
+    check_positions(xp, "index_add", index, dim, target.shape[dim])
     source = source if source.ndim else source.reshape(1)
     key = tuple(index if d == dim else FULL for d in range(target.ndim))
     combine_at(xp, xp.add, target, key, source if alpha == 1 else source * xp.asarray(alpha, source.dtype))

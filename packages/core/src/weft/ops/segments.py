@@ -11,17 +11,15 @@ from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
+from weft.ops._positions import check_positions, in_range, positioned
 from weft.ops.creation import from_host
 from weft.ops.indexing import (
-    check_positions,
     check_slices,
     checked_along,
     combine_at,
     gather,
-    in_range,
     index_write,
     places,
-    positioned,
     scatter,
 )
 from weft.types import Number
@@ -75,7 +73,7 @@ def combined(xp: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, i
     if not index.size:
         return result
     target = result if input.ndim else result.reshape(1)
-    check_positions(index, target.shape[dim], dim)
+    check_positions(xp, "scatter_reduce", index, dim, target.shape[dim])
     index, src = (index, src) if index.ndim else (index.reshape(1), src.reshape(1))
     key = places(xp, index, dim)
     if not include_self:

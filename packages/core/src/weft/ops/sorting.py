@@ -19,9 +19,9 @@ from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import elements, has_values, integer, wrap_dim
 from weft.ops._numerics import scan
+from weft.ops._positions import in_range
 from weft.ops.comparison import exact_dtype
 from weft.ops.creation import element_of
-from weft.ops.indexing import in_range
 from weft.ops.reductions import at_positions, evenly, reduce, taken_along
 from weft.types import Number
 

@@ -17,8 +17,8 @@ from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
 from weft.ops._declare import composite
 from weft.ops._geometry import elements, wrap_dims
+from weft.ops._positions import in_range
 from weft.ops.creation import from_host, linspace
-from weft.ops.indexing import in_range
 from weft.ops.joining import cat
 from weft.ops.sorting import counts, searchsorted
 from weft.ops.views import complex

@@ -11,7 +11,7 @@ import numpy
 
 import weft
 from weft import Tensor
-from weft.library.checks import OutOfRange, broadcast_shapes, values_known, warn_caller
+from weft.library.checks import SOME, OutOfRange, all_within, broadcast_shapes, positioned, values_known, warn_caller
 from weft.library.declare import composite, in_full_precision, op, reads_values
 from weft.library.fast_paths import FastPath
 from weft.library.layouts import memory_of
@@ -29,7 +29,6 @@ from weft.nn.functional._common import (
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
 from weft.ops._numerics import peaks
-from weft.ops.indexing import SOME, all_within, positioned
 from weft.ops.matrices import same_dtype
 from weft.ops.reductions import reduce as reduce_array
 from weft.ops.reductions import rows_total

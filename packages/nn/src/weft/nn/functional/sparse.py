@@ -6,11 +6,10 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.library.checks import refuse_values
+from weft.library.checks import check_positions, in_range, positioned, refuse_values
 from weft.library.declare import ALL_DTYPES, one_by_one, op, reads_values
 from weft.library.layouts import memory_of
 from weft.nn.functional._common import whole_number
-from weft.ops.indexing import check_positions, in_range, positioned
 from weft.ops.joining import repeated_positions
 
 __all__ = ["embedding", "one_hot"]
@@ -41,7 +40,7 @@ def embedding_op(weight: Tensor, indices: Tensor, padding_idx: int | None, scale
 
 @embedding_op.kernel
 def _(xp, weight, indices, padding_idx, scale_grad_by_freq):
-    check_positions(indices, weight.shape[0], 0)
+    check_positions(xp, "embedding", indices, 0, weight.shape[0])
     return xp.take(weight, indices, axis=0)
 
 
@@ -57,7 +56,7 @@ def _(batch):
         return embedding_op.op(*batch.args)
     if padding_idx is not None or scale_grad_by_freq:
         return one_by_one(batch)
-    check_positions(memory_of(indices), weight._array.shape[1], 0)  # another example's row is none of this one's
+    in_range("embedding", indices, weight._array.shape[1], 0, IndexError)  # another example's row is none of this one's
     first = weight._array.shape[1] * weft.arange(batch.size).reshape(-1, *(1,) * batch.rank(1))  # rows of each example
     return embedding_op.op(weight.flatten(0, 1), indices + first, None, False)
 
@@ -364,7 +363,7 @@ def bag_totals(
 
 @bag_totals.kernel
 def _(xp, weight, indices, starts, each_weight, mean, scale_grad_by_freq):
-    check_positions(indices, weight.shape[0], 0)
+    check_positions(xp, "embedding_bag", indices, 0, weight.shape[0])
     wide = weight.dtype if weight.dtype.itemsize > 2 else xp.dtype(xp.float32)  # halves are rounded once
     rows = xp.take(weight, indices, axis=0).astype(wide, copy=False)
     if each_weight is not None:

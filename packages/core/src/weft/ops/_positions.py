@@ -1,0 +1,126 @@
+"""Checks of positions, for kernels that read or write at them.
+
+Positions are looked at once, by the kernel that reads them. Those of NumPy's arrays, before it writes anything: it
+raises `OutOfRange`, and the function that was called raises PyTorch's error in its own name (`positioned`). Those on a
+device are asserted there without a wait (`weft._devices.assertions`), as `weft.cuda.set_index_checks` says: the kernel
+goes on, with positions that wrap around and so stay inside, and the error is raised when the host next waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy
+
+from weft._devices.assertions import signed
+from weft._devices.devices import backend_of
+from weft._engine.fast_paths import OutOfRange
+from weft._errors import AcceleratorError
+from weft._interception.transforms import memory_of
+from weft.backend import owners_of
+
+SOME = 64  # integers up to which Python looks at them sooner
+
+
+def positioned(name: str, refusal: type[Exception], run: Callable[..., Any], *args: Any) -> Any:
+    """What an op that is given positions makes of its arguments.
+
+    Raises
+    ------
+    Exception
+        The refusal, if a position is out of range.
+    """
+    try:
+        return run(*args)
+    except OutOfRange as wrong:
+        raise refusal(f"{name}: {wrong}") from None
+
+
+def check_positions(xp: Any, name: str, positions: Any, dim: int, size: int, least: int = 0) -> None:
+    """For kernels: all positions in an array are below a dimension's size, and none is negative, or below ``least``.
+
+    Parameters
+    ----------
+    xp : module
+    name : str
+        The op's, for the error of a device, which comes later.
+    positions : array of integers
+    dim : int
+    size : int
+    least : 0 or -size
+        The smallest position that is meant.
+
+    Raises
+    ------
+    OutOfRange
+        If one is not; of those on a device, only at once if ``weft.cuda.set_index_checks("now")`` was called, or if the
+        dimension is empty.
+    """
+    if type(positions) is not numpy.ndarray:
+        check_on_device(xp, name, positions, dim, size, least)
+        return
+    if not positions.size or all_within(positions, size):
+        return
+    low, high = int(positions.min()), int(positions.max())
+    if low < least or high >= size:
+        raise OutOfRange(out_of_bounds(low if low < least else high, dim, size))
+
+
+def out_of_bounds(position: int, dim: int, size: int) -> str:
+    return f"index {position} is out of bounds for dimension {dim} with size {size} (index out of range in self)"
+
+
+def all_within(positions: Any, size: int) -> bool:
+    """Whether all integers of an array that has some are at least 0, and below a size."""
+    if positions.size <= SOME:
+        listed = positions.reshape(-1).tolist()
+        return min(listed) >= 0 and max(listed) < size
+    unsigned = positions.view(numpy.uint64 if positions.dtype == numpy.int64 else f"u{positions.itemsize}")
+    return bool(numpy.maximum.reduce(unsigned, None) < size)  # without its sign, a negative one is a large number
+
+
+def check_all_positions(xp: Any, name: str, shape: tuple[int, ...], indices: Any) -> None:
+    """`check_positions` for those along each dimension (or None); negative ones count from the end."""
+    for dim, (size, index) in enumerate(zip(shape, indices)):
+        if index is not None:
+            check_positions(xp, name, index, dim, size, -size)
+
+
+def in_range(name: str, index: Any, size: int, dim: int, kind: type[Exception] = RuntimeError, least: int = 0) -> None:
+    """All positions in a tensor are in range, where what reads them does not look.
+
+    Raises
+    ------
+    Exception
+        Of this kind, if one is not.
+    """
+    xp = backend_of(index._key.device).xp
+    positioned(name, kind, check_positions, xp, name, memory_of(index), dim, size, least)
+
+
+def check_on_device(xp: Any, name: str, positions: Any, dim: int, size: int, least: int) -> None:
+    """`check_positions`, of an array of a device."""
+    backend = owners_of(xp)[0]
+    checks = backend.index_checks()
+    if checks == "never" or not positions.size:
+        return
+    if not size:  # nothing is in range, and no position can be made so
+        raise OutOfRange(f"index is out of bounds for dimension {dim} with size 0")
+    shifted = positions - least if least else positions
+    error = partial(error_now if checks == "now" else error_later, name, dim, size, least, shifted.dtype.itemsize)
+    backend.assert_below(shifted, size - least, (name, dim, size, least), error, checks == "now")
+
+
+def error_now(name: str, dim: int, size: int, least: int, itemsize: int, found: int) -> Exception:
+    return OutOfRange(out_of_bounds(signed(found, itemsize) + least, dim, size))
+
+
+def error_later(name: str, dim: int, size: int, least: int, itemsize: int, found: int) -> Exception:
+    """The error of an assertion that failed on a device."""
+    return AcceleratorError(
+        f"{name}: {out_of_bounds(signed(found, itemsize) + least, dim, size)}. This was asserted on the "
+        "device, and seen when the host waited for it, after the call; weft.cuda.set_index_checks('now') raises in the "
+        "call itself. The device is usable"
+    )
