@@ -382,15 +382,16 @@ def op_agrees(device: str, name: str, dtypes: list[Any]) -> None:
 
 def result_agrees(device: str, function: Any, args: Any, kwargs: Any) -> bool:
     """Whether other samples are worth trying, after one that gives what it gives on the CPU."""
+    there_args, there_kwargs = moved(args, device), moved(kwargs, device)  # before the call, which may write to them
     try:
-        here = function(*moved(args, "cpu"), **moved(kwargs, "cpu"))  # copies: some update what they are given
+        here = function(*args, **kwargs)
     except ImportError:
         return False  # no SciPy to compare with
     except Exception as error:
-        raises(type(error), lambda: function(*moved(args, device), **moved(kwargs, device)))
+        raises(type(error), lambda: function(*there_args, **there_kwargs))
         return False  # no kernel for this dtype
     try:
-        there = function(*moved(args, device), **moved(kwargs, device))
+        there = function(*there_args, **there_kwargs)
     except NoEquivalentError:
         return False  # it needs more than an array library
     same(there, here, device)
@@ -408,7 +409,7 @@ def gradient_agrees(device: str, name: str, dtype: Any) -> None:
 def sample_gradient_agrees(device: str, function: Any, args: Any, kwargs: Any) -> bool:
     """Whether other samples are worth trying, after one whose gradients are those of the CPU."""
     try:
-        function(*moved(args, "cpu"), **moved(kwargs, "cpu"))
+        function(*args, **kwargs)
     except Exception:
         return False  # not for this dtype, as `op_agrees` has seen
     try:
