@@ -1,0 +1,39 @@
+"""Which device the tests in ``device/`` run on: with ``WEFT_CUDA=stand-in`` on the stand-in for CuPy, else on a GPU.
+
+Without either they are not collected, and the end of the run says how many files that leaves out.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # for cupy_stand_in
+ON_STAND_IN = os.environ.get("WEFT_CUDA") == "stand-in"
+
+if ON_STAND_IN:
+    import cupy_stand_in
+
+    cupy_stand_in.install()
+
+from weft.backend_cuda.availability import why_not  # noqa: E402  # after the stand-in, if that is to be found
+
+collect_ignore_glob = ["device/*"] if why_not() else []
+
+
+@pytest.fixture
+def on_stand_in():
+    """For tests of what only the stand-in can tell: waits, uploads, launches."""
+    if not ON_STAND_IN:
+        pytest.skip("only the stand-in counts waits and uploads")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say what did not run."""
+    if why_not():
+        files = len(list((HERE / "device").glob("test_*.py")))
+        terminalreporter.write_line(
+            f"{files} files of tests wait for a CUDA device: WEFT_CUDA=stand-in runs them without one"
+        )

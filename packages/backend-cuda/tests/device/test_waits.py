@@ -1,0 +1,33 @@
+"""No op waits for the device, or sends it anything, where PyTorch's does not."""
+
+import cupy_stand_in
+import pytest
+from waits_and_uploads import UPLOADS, WAITS
+
+import weft
+from weft.testing._samples import function_of, sample_inputs, sample_names
+from weft.testing.backend_suite import TRIED, gradients, moved
+
+pytestmark = pytest.mark.usefixtures("on_stand_in")
+
+
+def events(name, dtype, differentiate):
+    """What an op's samples of a dtype make the host wait for or send, and where."""
+    function, found = function_of(name), set()
+    for args, kwargs in sample_inputs(name, dtype):
+        there = moved((args, kwargs), "cuda", requires_grad=differentiate)
+        with cupy_stand_in.record() as log:
+            try:
+                gradients(function, *there) if differentiate else function(*there[0], **there[1])
+            except Exception:  # what it refuses, the suite compares with the CPU
+                continue
+        found.update(each for each in log if each.kind in ("wait", "upload"))
+    return found
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_ops_wait_and_send_only_where_declared(name):
+    found = {event for dtype in TRIED for event in events(name, getattr(weft, dtype), differentiate=False)}
+    found |= events(name, weft.float32, differentiate=True)
+    undeclared = {event for event in found if name not in (WAITS if event.kind == "wait" else UPLOADS)}
+    assert not undeclared, "\n".join(f"{kind}: {what} at {place}" for kind, what, place in sorted(undeclared))
