@@ -9,7 +9,7 @@ from weft._tensor.base import Tensor
 from weft.backend import scientific
 from weft.ops._batching import one_by_one
 from weft.ops._declare import op
-from weft.ops.indexing import combine_at
+from weft.ops._scatter import combine_at
 
 __all__ = ["csr_matmul"]
 

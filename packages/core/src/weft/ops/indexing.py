@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from weft._devices.devices import backend_of
-from weft._dtypes.dtypes import BY_NUMPY, bool_, dtype, int64, scalar_dtype, uint64
+from weft._dtypes.dtypes import bool_, dtype, int64, scalar_dtype, uint64
 from weft._engine.dispatch import make
 from weft._engine.fast_paths import OutOfRange
 from weft._engine.functions import Gather, IndexSelect
@@ -40,8 +40,9 @@ from weft.ops._inplace import (
     write_of,
     write_out,
 )
-from weft.ops._numerics import is_numpy
+from weft.ops._numerics import array_of, is_numpy
 from weft.ops._positions import check_all_positions, check_positions, in_range, positioned
+from weft.ops._scatter import combine_at, value_for
 from weft.ops.comparison import fill_where, filling
 from weft.ops.creation import arange, element_of, fill, fitting
 from weft.ops.views import basic, basic_embed, expand, reshape
@@ -332,46 +333,6 @@ def take_at(input: Any, indices: list[Any]) -> Any:
             f"index: shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
         ) from None
     return positioned("index", IndexError, advanced.op, input, placed)
-
-
-def combine_at(xp: Any, ufunc: Any, target: Any, key: tuple[Any, ...], values: Any) -> None:
-    """``ufunc.at(target, key, values)`` for a contiguous target, through its flat form: 30 times faster with rows.
-
-    Halves are combined in float32 and rounded once: a sum of many that is rounded each time stops to grow.
-    """
-    flat = flat_positions(xp, target.shape, key)
-    if not isinstance(values, (int, float, complex)):
-        values = xp.broadcast_to(values, flat.shape).reshape(-1)
-    if not BY_NUMPY[target.dtype].is_half:
-        ufunc.at(target.reshape(-1), flat.reshape(-1), values)
-        return
-    wide = target.astype(xp.float32)
-    if hasattr(values, "dtype"):
-        values = values.astype(xp.float32)
-    ufunc.at(wide.reshape(-1), flat.reshape(-1), values)
-    target[...] = wide
-
-
-def flat_positions(xp: Any, shape: tuple[int, ...], key: tuple[Any, ...]) -> Any:
-    """Where the elements that a key of full slices and index arrays picks lie in the flattened array."""
-    used = [dim for dim, each in enumerate(key) if not isinstance(each, slice)]
-    joint = max(key[dim].ndim for dim in used)
-    adjacent = used[-1] - used[0] + 1 == len(used)
-    first = used[0] if adjacent else 0  # where numpy puts the dimensions of the index
-    rest = [dim for dim in range(len(shape)) if dim not in used]
-    axes = {dim: place if place < first else place + joint for place, dim in enumerate(rest)}
-    ndim = len(rest) + joint
-    total: Any = 0
-    stride = 1
-    for dim in reversed(range(len(shape))):
-        if dim in axes:
-            part = xp.arange(shape[dim]).reshape((-1,) + (1,) * (ndim - axes[dim] - 1))
-        else:
-            index = key[dim]
-            part = xp.where(index < 0, index + shape[dim], index).reshape(index.shape + (1,) * (ndim - first - joint))
-        total = total + part * stride
-        stride *= shape[dim]
-    return total
 
 
 @op(
@@ -1177,7 +1138,7 @@ def scattered_array(xp: Any, name: str, input: Any, dim: int, index: Any, src: A
         src = src.reshape(1) if not src.ndim else src
         src = src[tuple(slice(n) for n in index.shape)]
     if combine is None:
-        target[key] = src
+        target[key] = value_for(xp, target, src)
     else:
         combine_at(xp, combine, target, key, src)
     return result
@@ -1333,7 +1294,7 @@ def _(xp, input, dim, index, source, alpha):
     check_positions(xp, "index_add", index, dim, target.shape[dim])
     source = source if source.ndim else source.reshape(1)
     key = tuple(index if d == dim else FULL for d in range(target.ndim))
-    combine_at(xp, xp.add, target, key, source if alpha == 1 else source * xp.asarray(alpha, source.dtype))
+    combine_at(xp, xp.add, target, key, source if alpha == 1 else source * array_of(xp, alpha, source.dtype))
     return result
 
 

@@ -12,11 +12,11 @@ from weft._tensor.base import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
 from weft.ops._positions import check_positions, in_range, positioned
+from weft.ops._scatter import combine_at, value_for
 from weft.ops.creation import from_host
 from weft.ops.indexing import (
     check_slices,
     checked_along,
-    combine_at,
     gather,
     index_write,
     places,
@@ -77,7 +77,7 @@ def combined(xp: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, i
     index, src = (index, src) if index.ndim else (index.reshape(1), src.reshape(1))
     key = places(xp, index, dim)
     if not include_self:
-        target[key] = identity(reduce, input.dtype)
+        target[key] = value_for(xp, target, identity(reduce, input.dtype))
     ufuncs = {"sum": xp.add, "mean": xp.add, "prod": xp.multiply, "amax": xp.maximum, "amin": xp.minimum}
     combine_at(xp, ufuncs[reduce], target, key, src)
     if reduce == "mean":
