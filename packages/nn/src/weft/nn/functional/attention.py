@@ -9,12 +9,12 @@ import weft
 from weft import Tensor
 from weft.library.checks import values_known, warn_caller
 from weft.library.declare import in_half_precision, op
+from weft.library.numerics import peaks
 from weft.library.state import local
 from weft.nn.functional._common import require_flags
 from weft.nn.functional.dropout import dropout, noise
 from weft.nn.functional.linear import linear
 from weft.nn.functional.padding import pad
-from weft.ops._numerics import peaks
 from weft.ops.joining import triangle_mask
 from weft.ops.matrices import with_product
 from weft.ops.reductions import total as total_of

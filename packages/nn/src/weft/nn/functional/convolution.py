@@ -18,6 +18,7 @@ from weft.backend import in_order, is_channels_last
 from weft.library.checks import elements, has_values, warn_caller_once
 from weft.library.declare import in_half_precision, op
 from weft.library.fast_paths import FastPath
+from weft.library.numerics import is_numpy
 from weft.nn.functional._common import for_axes, in_layout_of, in_single, sizes, whole_number
 from weft.ops.matrices import same_dtype
 from weft.ops.pointwise import conj
@@ -25,6 +26,7 @@ from weft.ops.pointwise import conj
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc"]
 
 BUDGET = 1 << 19  # elements of gathered windows at a time: they should stay in the cache until they are multiplied
+DEVICE_BUDGET = 1 << 27  # on a device, where few launches count for more
 
 Sizes = tuple[int, ...]
 
@@ -70,16 +72,16 @@ def windows_of(xp: Any, padded: Any, kernel: Sizes, out: Sizes, stride: Sizes, d
     )
 
 
-def batches(batch: int, each: int) -> list[slice]:
+def batches(xp: Any, batch: int, each: int) -> list[slice]:
     """Slices of a batch whose windows, ``each`` elements for one, fit the budget."""
-    size = max(1, BUDGET // max(each, 1))
+    size = max(1, (BUDGET if is_numpy(xp) else DEVICE_BUDGET) // max(each, 1))
     return [slice(start, min(start + size, batch)) for start in range(0, batch, size)]
 
 
 def gatherer(xp: Any, windows: Any, each: int) -> Any:
     """A function that copies a part of the batch's windows, always into the same memory: new memory costs more."""
     batch = windows.shape[1]
-    parts = batches(batch, each)
+    parts = batches(xp, batch, each)
     if len(parts) < 2:
         return lambda part: windows
     buffer = xp.empty((windows.shape[0], parts[0].stop, *windows.shape[2:]), windows.dtype)
@@ -116,7 +118,7 @@ def convolve_padded(
     else:
         result = xp.empty((batch, out_channels, places), padded.dtype)
     gather = gatherer(xp, windows, groups * places * depth)
-    for part in batches(batch, places * depth * groups):
+    for part in batches(xp, batch, places * depth * groups):
         gathered = gather(part).reshape(groups, -1, depth)
         if groups == 1:
             product = xp.matmul(gathered[0], matrices[0])
@@ -165,7 +167,7 @@ def convolve_integers(
 
     What is beyond the range of the dtype goes around, as sums of integers do.
     """
-    element, most = input.dtype, largest_sum(input, weight)
+    element, most = input.dtype, largest_sum(xp, input, weight)
     if most >= DOUBLE:
         return convolve_padded(xp, channels_last(xp, input, padding), weight, stride, dilation, groups)
     real, whole = (xp.float32, xp.int32) if most < SINGLE else (xp.float64, xp.int64)
@@ -173,10 +175,12 @@ def convolve_integers(
     return result.astype(whole).astype(element, copy=False)
 
 
-def largest_sum(input: Any, weight: Any) -> int:
-    """A bound of the sums of products of a convolution of integers."""
+def largest_sum(xp: Any, input: Any, weight: Any) -> int:
+    """A bound of the sums of products of a convolution of integers; a high one on a device, which it would wait for."""
     if not input.size or not weight.size or not has_values(input):
         return 0
+    if not is_numpy(xp):
+        return DOUBLE
     ranges = [max(abs(int(each.min())), abs(int(each.max()))) for each in (input, weight)]
     return ranges[0] * ranges[1] * math.prod(weight.shape[1:])
 
@@ -243,7 +247,7 @@ def scatter_windows(
     matrices = weight_rows(xp, weight, groups).swapaxes(1, 2)  # (groups, O / groups, kernel * C)
     moved = channels_last(xp, output_grad, (0,) * len(out))
     each, width = channels // groups, output_grad.shape[1] // groups
-    for part in batches(batch, math.prod(out) * math.prod(weight.shape[1:]) * groups):
+    for part in batches(xp, batch, math.prod(out) * math.prod(weight.shape[1:]) * groups):
         flat = moved[part].reshape(-1, groups, width).swapaxes(0, 1)
         product = xp.matmul(flat, matrices).reshape(groups, -1, *out, math.prod(kernel), each)
         target = result[part]
@@ -290,7 +294,7 @@ def weight_gradient(
     total = xp.zeros((groups, width, depth), output_grad.dtype)
     each = math.prod(out) * depth * groups
     gather = gatherer(xp, windows, each)
-    for part in batches(input.shape[0], each):
+    for part in batches(xp, input.shape[0], each):
         gathered = gather(part).reshape(groups, -1, depth)
         flat = moved[part].reshape(-1, groups, width).transpose(1, 2, 0)
         total += xp.matmul(flat, gathered)
@@ -341,7 +345,7 @@ def convolve_depthwise(xp: Any, input: Any, weight: Any, stride: Sizes, padding:
     whole = padded_sizes(spatial, kernel, out, stride, padding, dilation)
     result = xp.empty((*input.shape[:2], *out), input.dtype)
     one = (1,) * len(kernel)
-    for part in batches(input.shape[0], 8 * math.prod((input.shape[1], *whole))):
+    for part in batches(xp, input.shape[0], 8 * math.prod((input.shape[1], *whole))):
         padded, target = between_zeros(xp, input[part], padding, whole), result[part]
         product = xp.empty(target.shape, target.dtype)
         for number, (offset, place) in enumerate(taps(kernel, out, stride, dilation)):
@@ -360,7 +364,7 @@ def scatter_depthwise(
     result = xp.empty(shape, output_grad.dtype)
     inner = (..., *[slice(p, p + n) for p, n in zip(padding, shape[2:])])
     one = (1,) * len(kernel)
-    for part in batches(shape[0], 8 * math.prod((shape[1], *whole))):
+    for part in batches(xp, shape[0], 8 * math.prod((shape[1], *whole))):
         grad = output_grad[part]
         target = xp.zeros((*grad.shape[:2], *whole), grad.dtype)
         product = xp.empty(grad.shape, grad.dtype)
@@ -376,7 +380,7 @@ def depthwise_weights(
     kernel, out = shape[2:], output_grad.shape[2:]
     whole = padded_sizes(input.shape[2:], kernel, out, stride, padding, dilation)
     result = xp.zeros(shape, output_grad.dtype)
-    for part in batches(input.shape[0], 8 * math.prod((input.shape[1], *whole))):
+    for part in batches(xp, input.shape[0], 8 * math.prod((input.shape[1], *whole))):
         padded, grad = between_zeros(xp, input[part], padding, whole), output_grad[part]
         product = xp.empty(grad.shape, grad.dtype)
         for offset, place in taps(kernel, out, stride, dilation):

@@ -13,6 +13,7 @@ from typing import Any
 
 from weft import Tensor
 from weft.library.declare import op
+from weft.library.numerics import combine_at, is_numpy
 
 __all__ = ["sample"]
 
@@ -189,8 +190,11 @@ def _(xp, output_grad, grid, shape, options, orders):
     starts = (xp.arange(rows) * size).reshape(*shape[:2], 1)
     total = xp.zeros(rows * size, xp.float64)
     for number, weight in taps(xp, grid, shape[2:], options, orders):
-        places = starts + number[:, None]
-        total += xp.bincount(places.reshape(-1), (flat * weight[:, None]).reshape(-1), rows * size)
+        places, values = (starts + number[:, None]).reshape(-1), (flat * weight[:, None]).reshape(-1)
+        if is_numpy(xp):
+            total += xp.bincount(places, values, rows * size)
+        else:
+            combine_at(xp, xp.add, total, (places,), values)
     found = total.astype(output_grad.dtype).reshape(*shape[:2], size)[..., :-1]
     return found.reshape(shape)
 

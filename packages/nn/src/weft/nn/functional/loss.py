@@ -11,10 +11,21 @@ import numpy
 
 import weft
 from weft import Tensor
-from weft.library.checks import SOME, OutOfRange, all_within, broadcast_shapes, positioned, values_known, warn_caller
+from weft.library.checks import (
+    SOME,
+    OutOfRange,
+    all_within,
+    broadcast_shapes,
+    check_positions,
+    in_range,
+    positioned,
+    values_known,
+    warn_caller,
+)
 from weft.library.declare import composite, in_full_precision, op, reads_values
 from weft.library.fast_paths import FastPath
 from weft.library.layouts import memory_of
+from weft.library.numerics import array_of, combine_at, is_numpy, peaks
 from weft.library.state import local
 from weft.nn._docstrings import REDUCTION, REDUCTION_ALONE, documented
 from weft.nn.functional._common import (
@@ -28,7 +39,6 @@ from weft.nn.functional._common import (
 )
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
-from weft.ops._numerics import peaks
 from weft.ops.matrices import same_dtype
 from weft.ops.reductions import reduce as reduce_array
 from weft.ops.reductions import rows_total
@@ -102,7 +112,7 @@ def nll_loss_op(
 
 def class_weights(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> tuple[Any, Any]:
     """Classes that exist, and what each counts: nothing where it is ignored; None where all count the same."""
-    some = some_ignored(target, ignore_index)
+    some = some_ignored(xp, target, ignore_index)
     if weight is None and not some:
         return target, None
     ignored = target == ignore_index
@@ -112,10 +122,15 @@ def class_weights(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: A
     return safe, counts
 
 
-def some_ignored(target: Any, ignore_index: int) -> Any:
-    """Whether some classes are ignored; of classes that were checked, those that are negative are."""
+def some_ignored(xp: Any, target: Any, ignore_index: int) -> Any:
+    """Whether some classes are ignored; of classes that were checked, those that are negative are.
+
+    On a device, which it would wait for, they may be.
+    """
     if not target.size:
         return False
+    if not is_numpy(xp):
+        return True
     if ignore_index >= 0:
         return (target == ignore_index).any()
     few = target.size <= SOME and isinstance(target, numpy.ndarray)
@@ -154,6 +169,7 @@ def gather_classes(input: Any, target: Any, ignore_index: int) -> Any:
 @nll_loss_op.kernel
 def _(xp, input, target, weight, reduction, ignore_index):
     check_class_values(target, input.shape[1], ignore_index)
+    check_on_device(xp, "nll_loss", target, input.shape[1], ignore_index)
     shape = target.shape
     wide = xp.float32 if input.dtype.itemsize == 2 else input.dtype
     if input.ndim == 2:
@@ -168,7 +184,7 @@ def _(xp, input, target, weight, reduction, ignore_index):
     if reduction == "none":
         return losses.astype(input.dtype, copy=False).reshape(shape), xp.zeros((), input.dtype)
     total = reduce_array("sum", losses, None)
-    size = xp.asarray(safe.size, wide) if counts is None else reduce_array("sum", counts, None)
+    size = array_of(xp, safe.size, wide) if counts is None else reduce_array("sum", counts, None)
     if reduction == "mean":
         total = total / size
     return xp.asarray(total, input.dtype), xp.asarray(size, input.dtype)
@@ -340,7 +356,7 @@ def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
 def check_class_range(
     name: str, target: Tensor, classes: int, ignore_index: int, refusal: type[Exception] = IndexError
 ) -> None:
-    """Every class is in range; where reading them would wait for a device they are not looked at."""
+    """Every class is in range; kernels look at those on a device."""
     if target._key.device.type == "cpu":
         positioned(name, refusal, check_class_values, memory_of(target), classes, ignore_index)
 
@@ -359,6 +375,12 @@ def check_class_values(values: Any, classes: int, ignore_index: int) -> None:
         )
 
 
+def check_on_device(xp: Any, name: str, target: Any, classes: int, ignore_index: int) -> None:
+    """`check_class_values` of a device's array, which waits for nothing."""
+    if not is_numpy(xp):
+        check_positions(xp, name, xp.where(target == ignore_index, 0, target), 1, classes)
+
+
 @op(tensors="input target weight", compute_dtype="native", dtypes="float", namespace="nn", name="cross_entropy")
 def cross_entropy_op(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, smoothing: float
@@ -375,6 +397,7 @@ def cross_entropy_op(
 def _(xp, input, target, weight, reduction, ignore_index, smoothing):
     if is_one_each(xp, input, target, weight, ignore_index, smoothing):
         return losses_of_rows(xp, input, target, reduction)
+    check_on_device(xp, "cross_entropy", target, input.shape[1], ignore_index)
     shape = target.shape
     input, target = by_place(input), places_last(target)
     most = peaks(xp, input, 1)
@@ -392,7 +415,7 @@ def _(xp, input, target, weight, reduction, ignore_index, smoothing):
     statistics = xp.concatenate([most, sums], axis=1).transpose(1, 0, 2).reshape(2, *shape)
     if reduction == "none":
         return losses.reshape(shape), xp.zeros((), input.dtype), statistics
-    size = xp.asarray(safe.size, input.dtype) if counts is None else reduce_array("sum", counts, None)
+    size = array_of(xp, safe.size, input.dtype) if counts is None else reduce_array("sum", counts, None)
     total = reduce_array("sum", losses, None)
     return xp.asarray(total / size if reduction == "mean" else total), xp.asarray(size), statistics
 
@@ -401,7 +424,7 @@ def is_one_each(xp: Any, input: Any, target: Any, weight: Any, ignore_index: int
     """Whether each row of scores has one class, and all of them count the same."""
     if weight is not None or smoothing or input.ndim != 2 or not input.shape[1]:
         return False
-    return not some_ignored(target, ignore_index)
+    return not some_ignored(xp, target, ignore_index)
 
 
 def losses_of_rows(xp: Any, input: Any, target: Any, reduction: str) -> tuple[Any, Any, Any]:
@@ -520,7 +543,7 @@ def _(xp, output_grad, input, target, weight, total, statistics, reduction, igno
     input, statistics = by_place(input), statistics.reshape(2, *target.shape)
     safe, counts = class_weights(xp, target, weight, ignore_index, input.dtype)
     own = share * (1 - smoothing) if counts is None else share * counts * (1 - smoothing)
-    every = xp.asarray(1, input.dtype) if weight is None else weight[:, None]
+    every = array_of(xp, 1, input.dtype) if weight is None else weight[:, None]
     each = share * input.dtype.type(smoothing / input.shape[1])
     whole = reduce_array("sum", xp.broadcast_to(every, (input.shape[1], 1)), None)
     result = input - statistics[0][:, None]
@@ -651,11 +674,10 @@ def entropy_of_classes(
 ) -> Tensor:
     """`cross_entropy` for targets that are classes, after the checks."""
     ignore_index = whole_number("cross_entropy", "ignore_index", ignore_index)
-    if input.ndim > 1:
-        return cross_entropy_op.op(input, target, weight, reduction, ignore_index, float(smoothing))[0]
-    scores, chosen = input.unsqueeze(0), target.reshape(1)
-    result = cross_entropy_op.op(scores, chosen, weight, reduction, ignore_index, float(smoothing))[0]
-    return result.reshape(target.shape) if reduction == "none" else result
+    scores, chosen = (input, target) if input.ndim > 1 else (input.unsqueeze(0), target.reshape(1))
+    options = (reduction, ignore_index, float(smoothing))
+    result = positioned("cross_entropy", IndexError, cross_entropy_op.op, scores, chosen, weight, *options)[0]
+    return result.reshape(target.shape) if reduction == "none" and input.ndim == 1 else result
 
 
 def smoothed(
@@ -2061,7 +2083,8 @@ def _(xp, output_grad, log_probs, targets, loss, alpha, lengths, label_lengths, 
         + loss.astype(wide.dtype)[None, :, None]
     )
     share = xp.zeros((batch_size, classes, steps), wide.dtype)
-    xp.add.at(share, (batch[:, None], extended), xp.exp(joint).transpose(1, 2, 0))
+    key = (xp.broadcast_to(batch[:, None], extended.shape), extended)
+    combine_at(xp, xp.add, share, (*key, slice(None)), xp.exp(joint).transpose(1, 2, 0))
     gradient = xp.exp(wide) - share.transpose(2, 0, 1)
     gradient = xp.where((xp.arange(steps)[:, None] < lengths[None])[:, :, None], gradient, 0)
     # Where nothing flows back, as from infinite losses with zero_infinity, a nan must not get through.
@@ -2182,8 +2205,10 @@ def padded_targets(
 
 
 def check_labels(targets: Tensor, classes: int) -> None:
-    """Labels are classes; where reading them would wait for a device they are not looked at."""
-    if targets.device.type == "cpu" and targets.numel():
+    """Labels are classes."""
+    if targets.device.type != "cpu":
+        in_range("ctc_loss", targets, classes, 2)
+    elif targets.numel():
         low, high = int(targets.min()), int(targets.max())
         if low < 0 or high >= classes:
             raise RuntimeError(

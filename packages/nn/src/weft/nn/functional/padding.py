@@ -11,6 +11,7 @@ import numpy
 from weft import Tensor
 from weft.library.checks import elements, integers
 from weft.library.declare import ALL_DTYPES, op
+from weft.library.numerics import is_numpy
 from weft.nn.functional._common import in_layout_of
 from weft.ops.creation import fitting, from_host
 from weft.types import Number
@@ -31,7 +32,7 @@ def pad_constant(input: Tensor, before: Sizes, after: Sizes, value: Number) -> T
 @pad_constant.kernel
 def _(xp, input, before, after, value):
     result, inner, taken = room(xp, input, before, after)
-    filling = xp.asarray(value).astype(input.dtype)
+    filling = xp.asarray(value).astype(input.dtype) if is_numpy(xp) else value
     if result.size <= FEW:
         result[...] = filling
     else:

@@ -17,6 +17,7 @@ from weft.library.checks import addressable
 from weft.library.declare import in_full_precision, op, write_out
 from weft.library.fast_paths import FastPath
 from weft.library.layouts import memory_of
+from weft.library.numerics import combine_at, constant, is_numpy
 from weft.nn.functional._common import SPATIAL, check_floating, for_axes, in_layout_of, require_flags, sizes
 from weft.nn.functional.resampling import resample
 from weft.ops.reductions import rows_total
@@ -291,11 +292,11 @@ def spread_to_places(output_grad: Tensor, indices: Tensor, shape: Sizes) -> Tens
 def _(xp, output_grad, indices, shape):
     rows, size = math.prod(shape[:2]), math.prod(shape[2:])
     flat = indices.reshape(rows, math.prod(indices.shape[2:])) + (xp.arange(rows) * size)[:, None]
-    if output_grad.dtype.kind == "f":
+    if is_numpy(xp) and output_grad.dtype.kind == "f":  # quicker than to add in place; on a device it would wait
         total = xp.bincount(flat.reshape(-1), in_order(xp, output_grad).reshape(-1), rows * size)
         return total.astype(output_grad.dtype).reshape(shape)
     total = xp.zeros(rows * size, output_grad.dtype)
-    xp.add.at(total, flat.reshape(-1), output_grad.reshape(-1))
+    combine_at(xp, xp.add, total, (flat.reshape(-1),), output_grad.reshape(-1))
     return total.reshape(shape)
 
 
@@ -449,9 +450,10 @@ def window_counts(
     return float(counts.flat[0]) if (counts == counts.flat[0]).all() else counts
 
 
-def divided(xp: Any, array: Any, counts: Any) -> Any:
-    """The array divided by a number, or by one for each place."""
-    return array / (counts if isinstance(counts, float) else xp.asarray(counts, array.dtype))
+def divided(xp: Any, array: Any, *windows: Any) -> Any:
+    """The array divided by the number of `window_counts`, or by one for each place."""
+    counts = window_counts(*windows)
+    return array / (counts if isinstance(counts, float) else constant(xp, window_counts, array.dtype, *windows))
 
 
 @op(
@@ -487,11 +489,11 @@ def _(xp, input, kernel_size, stride, padding, out, options):
         total = padded[first].copy()
         for place in others:
             total += padded[place]
-    counts = window_counts(input.shape[2:], kernel_size, stride, padding, out, options)
+    windows = (input.shape[2:], kernel_size, stride, padding, out, options)
     if input.dtype.kind in "iu":
-        divisor = xp.asarray(counts).astype(input.dtype)
+        divisor = constant(xp, window_counts, input.dtype, *windows)
         return xp.sign(total) * xp.sign(divisor) * (xp.absolute(total) // xp.absolute(divisor))  # towards 0
-    return divided(xp, total, counts)
+    return divided(xp, total, *windows)
 
 
 @avg_pool.gradient("input")
@@ -515,8 +517,7 @@ def avg_pool_gradient(
 
 @avg_pool_gradient.kernel
 def _(xp, output_grad, shape, kernel_size, stride, padding, out, options):
-    counts = window_counts(tuple(shape[2:]), kernel_size, stride, padding, out, options)
-    share = divided(xp, output_grad, counts)
+    share = divided(xp, output_grad, tuple(shape[2:]), kernel_size, stride, padding, out, options)
     whole = [max(k + s * (o - 1), n + p) for n, k, s, p, o in zip(shape[2:], kernel_size, stride, padding, out)]
     result = xp.zeros((*shape[:2], *whole), output_grad.dtype)
     apart = all(s >= k for s, k in zip(stride, kernel_size))

@@ -11,6 +11,7 @@ import numpy
 
 from weft import Tensor
 from weft.library.declare import op
+from weft.library.numerics import constant
 from weft.library.resampling import Taps, taps_of
 
 __all__ = ["resample"]
@@ -80,8 +81,17 @@ def sums_along(xp: Any, array: Any, dim: int, taps: Taps) -> Any:
         array = xp.concatenate([array, xp.zeros(shape, array.dtype)], axis=dim)
     shape = [-1 if d == dim else 1 for d in range(array.ndim)]
     total: Any = None
-    for rows, weights in zip(taps.rows, taps.weights):
-        part = xp.take(array, xp.asarray(rows), axis=dim)
-        part *= xp.asarray(weights, dtype=array.dtype).reshape(shape)
+    all_rows, all_weights = constant(xp, rows_of, None, taps), constant(xp, weights_of, array.dtype, taps)
+    for rows, weights in zip(all_rows, all_weights):
+        part = xp.take(array, rows, axis=dim)
+        part *= weights.reshape(shape)
         total = part if total is None else xp.add(total, part, out=total)
     return total
+
+
+def rows_of(taps: Taps) -> Any:
+    return taps.rows
+
+
+def weights_of(taps: Taps) -> Any:
+    return taps.weights

@@ -9,6 +9,7 @@ from weft import Tensor
 from weft.library.checks import check_positions, in_range, positioned, refuse_values
 from weft.library.declare import ALL_DTYPES, one_by_one, op, reads_values
 from weft.library.layouts import memory_of
+from weft.library.numerics import combine_at, is_numpy
 from weft.nn.functional._common import whole_number
 from weft.ops.joining import repeated_positions
 
@@ -76,16 +77,28 @@ def _(xp, output_grad, indices, rows, padding_idx, scale_grad_by_freq):
     result = xp.zeros((rows, *grad.shape[1:]), grad.dtype)
     if not flat.size:
         return result
-    order = xp.argsort(flat, kind="stable")
-    ordered = flat[order]
-    starts = xp.flatnonzero(xp.concatenate([xp.ones(1, bool), ordered[1:] != ordered[:-1]]))
-    result[ordered[starts]] = xp.add.reduceat(grad[order], starts, axis=0)
+    if is_numpy(xp):
+        order = xp.argsort(flat, kind="stable")
+        ordered = flat[order]
+        starts = xp.flatnonzero(xp.concatenate([xp.ones(1, bool), ordered[1:] != ordered[:-1]]))
+        result[ordered[starts]] = xp.add.reduceat(grad[order], starts, axis=0)
+    else:  # whose size would have to be waited for
+        combine_at(xp, xp.add, result, (flat,), grad)
     if scale_grad_by_freq:
-        counts = xp.bincount(flat, minlength=rows)
+        counts = counts_of(xp, flat, rows)
         result /= xp.maximum(counts, 1).astype(grad.dtype).reshape(-1, *(1,) * (grad.ndim - 1))
     if padding_idx is not None:
         result[padding_idx] = 0
     return result
+
+
+def counts_of(xp: Any, positions: Any, size: int) -> Any:
+    """How often each position occurs."""
+    if is_numpy(xp):
+        return xp.bincount(positions, minlength=size)
+    counts = xp.zeros(size, xp.int64)
+    combine_at(xp, xp.add, counts, (positions,), 1)
+    return counts
 
 
 @embedding_gradient.meta
