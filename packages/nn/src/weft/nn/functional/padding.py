@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy
-
+import weft
 from weft import Tensor
 from weft.library.checks import elements, integers
 from weft.library.declare import ALL_DTYPES, op
 from weft.library.numerics import is_numpy
 from weft.nn.functional._common import in_layout_of
-from weft.ops.creation import fitting, from_host
+from weft.ops.creation import fitting
 from weft.types import Number
 
 __all__ = ["pad"]
@@ -231,17 +230,17 @@ def pad_from_inside(input: Tensor, amounts: Sizes, before: Sizes, after: Sizes, 
         return pad_inside.op(input, before, after, mode)
     for dim in padded:
         first, last, size = before[dim], after[dim], input._array.shape[dim]
-        rows = numpy.arange(-first, size + last)
+        rows = weft.arange(-first, size + last, device=input.device)
         if mode == "replicate":
-            rows = rows.clip(0, size - 1)
+            rows = rows.clamp(0, size - 1)
         elif mode == "circular":
-            kept = numpy.arange(size)[max(-first, 0) : size - max(-last, 0)]  # what is cropped is not wrapped around
-            rows = kept[numpy.arange(-max(first, 0), len(kept) + max(last, 0)) % max(len(kept), 1)]
+            cropped, kept = max(-first, 0), size - max(-first, 0) - max(-last, 0)  # what is cropped does not come back
+            rows = weft.arange(-max(first, 0), kept + max(last, 0), device=input.device) % max(kept, 1) + cropped
         elif size > 1:
-            rows = numpy.abs((rows + size - 1) % (2 * size - 2) - (size - 1))
+            rows = ((rows + size - 1) % (2 * size - 2) - (size - 1)).abs()
         else:
-            rows[:] = 0
-        input = input.index_select(dim, from_host(rows, input.device))
+            rows = weft.zeros_like(rows)
+        input = input.index_select(dim, rows)
     return input
 
 

@@ -11,7 +11,6 @@ from weft.library.declare import ALL_DTYPES, one_by_one, op, reads_values
 from weft.library.layouts import memory_of
 from weft.library.numerics import combine_at, is_numpy
 from weft.nn.functional._common import whole_number
-from weft.ops.joining import repeated_positions
 
 __all__ = ["embedding", "one_hot"]
 
@@ -242,7 +241,9 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         return tensor.new_zeros(*tensor.shape, num_classes)
     if num_classes == -1 and tensor._key.wrapped:
         refuse_values("one_hot without num_classes", tensor)
-    if tensor.is_meta and num_classes > 0:
+    if tensor.device.type != "cpu" and num_classes > 0:  # to read them would be to wait
+        if not tensor.is_meta:
+            in_range("one_hot", tensor, num_classes, tensor.ndim)
         return one_hot_op.op(tensor, num_classes)
     values = memory_of(tensor)
     low, high = int(values.min()), int(values.max())
@@ -339,7 +340,7 @@ def embedding_bag(
         padding_idx = check_padding(name, whole_number(name, "padding_idx", padding_idx), weight.shape[0])
     if padding_idx is not None and not indices.is_meta:
         counted = indices != padding_idx
-        kept = counted.nonzero().reshape(-1)
+        kept = positions_of(counted)
         starts = weft.cat([starts.new_zeros(1), counted.cumsum(0)])[starts]
         indices, each_weight = indices[kept], None if each_weight is None else each_weight[kept]
     if max_norm is not None:
@@ -359,6 +360,13 @@ def embedding_bag(
     )
 
 
+def positions_of(mask: Tensor) -> Tensor:
+    """Where a mask holds; on a device, which would have to be waited for to know how often, then where it does not."""
+    if mask.device.type == "cpu":
+        return mask.nonzero().reshape(-1)
+    return mask.logical_not().to(weft.uint8).argsort(stable=True)
+
+
 @op(
     tensors="weight indices starts each_weight",
     compute_dtype="native",
@@ -370,7 +378,10 @@ def embedding_bag(
 def bag_totals(
     weight: Tensor, indices: Tensor, starts: Tensor, each_weight: Tensor | None, mean: bool, scale_grad_by_freq: bool
 ) -> Tensor:
-    """The sums (or means) of rows of a table, for bags of neighbouring indices; ``starts`` has the last one's end."""
+    """The sums (or means) of rows of a table, for bags of neighbouring indices; ``starts`` has the last one's end.
+
+    On a device there may be indices behind it, which count nothing.
+    """
     return bag_totals.op(weight, indices, starts, each_weight, mean, scale_grad_by_freq)
 
 
@@ -384,7 +395,11 @@ def _(xp, weight, indices, starts, each_weight, mean, scale_grad_by_freq):
     counts = starts[1:] - starts[:-1]
     total = xp.zeros((counts.size, *rows.shape[1:]), wide)
     filled = counts > 0
-    if filled.any():
+    if not is_numpy(xp):
+        total = xp.zeros((counts.size + 1, *rows.shape[1:]), wide)
+        combine_at(xp, xp.add, total, (bag_numbers(xp, starts, len(rows)),), rows)
+        total = total[:-1]
+    elif filled.any():
         total[filled] = xp.add.reduceat(rows, starts[:-1][filled], axis=0)
     if mean:
         total /= xp.maximum(counts, 1).astype(wide)[:, None]
@@ -396,13 +411,35 @@ def _(xp, weight, indices, starts, each_weight, mean, scale_grad_by_freq):
     return xp.empty((starts.size - 1, *weight.shape[1:]), weight.dtype)
 
 
+def bag_numbers(xp: Any, starts: Any, size: int) -> Any:
+    """The number of the bag that each index is in."""
+    if is_numpy(xp):
+        return xp.repeat(xp.arange(starts.size - 1), starts[1:] - starts[:-1])
+    return xp.searchsorted(starts[1:], xp.arange(size), side="right")
+
+
+@op(name="bag_numbers", tensors="starts", namespace="nn", gradient=None)
+def bag_of_each(starts: Tensor, size: int) -> Tensor:
+    """The number of the bag that each of so many indices is in; one more than the last for none."""
+    return bag_of_each.op(starts, size)
+
+
+bag_of_each.kernel(bag_numbers)
+
+
+@bag_of_each.meta
+def _(xp, starts, size):
+    return xp.empty(size, xp.int64)
+
+
 def spread_over_bags(grad: Tensor, indices: Tensor, starts: Tensor, each_weight: Tensor | None, mean: bool) -> Tensor:
     """The gradient of each bag's total for each of its rows."""
     counts = starts[1:] - starts[:-1]
     if mean:
         grad = grad / counts.clamp_min(1).to(grad.dtype).unsqueeze(1)
-    bags = starts.new_empty(indices.shape) if starts.is_meta else repeated_positions.op(counts)
-    spread: Tensor = grad.index_select(0, bags)
+    if grad.device.type != "cpu":  # whose indices may be in none
+        grad = weft.cat([grad, grad.new_zeros(1, *grad.shape[1:])])
+    spread: Tensor = grad.index_select(0, bag_of_each.op(starts, indices.shape[0]))
     return spread if each_weight is None else spread * each_weight.unsqueeze(1)
 
 
@@ -480,6 +517,8 @@ def flattened_bags(
     if offsets.is_meta:
         last = int(include_last_offset)
         return input, offsets.new_empty(offsets.shape[0] + 1 - last, dtype=weft.int64)
+    if offsets.device.type != "cpu":
+        return flattened_on_device(name, input, offsets, include_last_offset)
     starts = memory_of(offsets)
     if include_last_offset:
         if not starts.size:
@@ -506,11 +545,23 @@ def flattened_bags(
     return (input if count else input[:0]), ends
 
 
+def flattened_on_device(name: str, input: Tensor, offsets: Tensor, include_last_offset: bool) -> tuple[Tensor, Tensor]:
+    """`flattened_bags` without reading the offsets, which would be to wait; there may be indices in no bag."""
+    in_range(name, offsets, input.shape[0] + 1, 0)
+    if include_last_offset:
+        return input, offsets.to(weft.int64)
+    count = offsets.shape[0]
+    ends = offsets.new_full((count + 1,), input.shape[0] if count else 0, dtype=weft.int64)
+    ends[:count] = offsets
+    return (input if count else input[:0]), ends
+
+
 def greatest_by_bag(rows: Tensor, starts: Tensor) -> Tensor:
     """The greatest elements of each bag's rows; the first of equal ones has the gradient."""
     if starts.is_meta:
         return bag_totals.op(rows, weft.arange(rows.shape[0], device=rows.device), starts, None, False, False)
     counts = starts.diff().tolist()
+    rows = rows[: sum(counts)]
     if counts and counts[0] and counts.count(counts[0]) == len(counts):
         return rows.reshape(len(counts), counts[0], -1).max(1)[0]
     parts = rows.split(counts)
