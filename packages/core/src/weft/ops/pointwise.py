@@ -19,6 +19,7 @@ from weft._tensor.named_results import named
 from weft.ops import _expressions as formulas
 from weft.ops._declare import composite, fit_number, number_in, op, pointwise, wrap_around
 from weft.ops._geometry import require_tensors
+from weft.ops._numerics import array_of, is_numpy
 from weft.ops.creation import factor, fitting, zeros_like
 from weft.types import Number, Scalar
 
@@ -364,7 +365,7 @@ def are_halves(input: Any, other: Any) -> bool:
 
 
 def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
-    """Integers have no infinity: dividing one by 0 is an error.
+    """Integers have no infinity: dividing one by 0 is an error, where it is seen without waiting for a device.
 
     Raises
     ------
@@ -372,7 +373,13 @@ def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
         If integers are divided and the divisor holds 0.
     """
     kind = input.dtype.kind if hasattr(input, "dtype") else other.dtype.kind
-    if kind in "iu" and not xp.all(other) and xp.size(input):
+    if kind not in "iu":
+        return
+    if hasattr(other, "dtype"):
+        refused = is_numpy(xp) and not xp.all(other) and xp.size(input)
+    else:
+        refused = other == 0 and input.size
+    if refused:
         raise RuntimeError(
             f"{name}: ZeroDivisionError: an integer was divided by 0; divide floating-point tensors instead"
         )
@@ -381,12 +388,32 @@ def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
 def rounded_down(xp: Any, input: Any, other: Any) -> Any:
     """The quotient of each pair of elements, rounded down."""
     refuse_zero("floor_divide", xp, input, other)
+    element = input.dtype if hasattr(input, "dtype") else other.dtype
+    if element.kind in "iub":
+        return xp.floor_divide(input, other)
+    if not is_numpy(xp):
+        return exact_quotient(xp, input, other)
     quotient = xp.floor_divide(input, other)
-    if quotient.dtype.kind not in "iub":  # NumPy gives nan where the divisor is 0
-        zero = other == 0
-        if xp.any(zero):
-            quotient = xp.where(zero, xp.true_divide(input, other), quotient)
+    zero = other == 0
+    if xp.any(zero):  # NumPy gives nan where the divisor is 0
+        quotient = xp.where(zero, xp.true_divide(input, other), quotient)
     return quotient
+
+
+def exact_quotient(xp: Any, input: Any, other: Any) -> Any:
+    """`rounded_down` of floats by the exact remainder: the rounded quotient of 1 and 0.1 is 10, above the exact one."""
+    ratio, rest = xp.true_divide(input, other), xp.fmod(input, other)
+    quotient = (input - rest) / other
+    quotient = xp.where((rest != 0) & ((other < 0) != (rest < 0)), quotient - 1, quotient)
+    down = xp.floor(quotient)
+    down = xp.where(quotient - down > 0.5, down + 1, down)
+    return xp.where((down == 0) & (ratio == ratio), xp.copysign(down, ratio), xp.where(other == 0, ratio, down))
+
+
+def exact_remainder(xp: Any, input: Any, other: Any) -> Any:
+    """The remainder with the divisor's sign, where a library has that of C, which is exact, and a rounded one."""
+    rest = xp.fmod(input, other)
+    return xp.where((rest != 0) & ((other < 0) != (rest < 0)), rest + other, rest)
 
 
 @pointwise(
@@ -479,6 +506,9 @@ def remainder(xp, input, other):
     tensor([2, 1])
     """
     refuse_zero("remainder", xp, input, other)
+    element = input.dtype if hasattr(input, "dtype") else other.dtype
+    if element.kind not in "iub" and not is_numpy(xp):
+        return exact_remainder(xp, input, other)
     result = xp.remainder(input, other)
     if result.dtype.kind == "f":  # a remainder of 0 has the dividend's sign
         return xp.where(result == 0, xp.copysign(result, input), result)
@@ -515,7 +545,10 @@ def fmod(xp, input, other):
     tensor([-1,  1])
     """
     refuse_zero("fmod", xp, input, other)
-    return xp.fmod(input, other)
+    if input.dtype.kind not in "iu" or is_numpy(xp):
+        return xp.fmod(input, other)
+    rest = xp.remainder(input, other)  # CuPy's fmod rounds integers to float64
+    return xp.where((rest != 0) & ((input < 0) != (other < 0)), rest - other, rest).astype(input.dtype)
 
 
 @fmod.gradient("input")
@@ -723,23 +756,28 @@ def complex_power(xp: Any, base: Any, exponent: Any) -> Any:
         value = base if size == 1 else xp.sqrt(base) if size == 0.5 else xp.square(base)
         return value if exponent.real > 0 else xp.divide(1, value)
     result = xp.power(base, exponent)
-    vanishing = (xp.asarray(base) == 0) & (xp.real(xp.asarray(exponent)) < 0)
-    if vanishing.any():  # NumPy has nan, whose absolute value is not infinite
-        result = xp.where(vanishing, result.dtype.type(builtins.complex(math.inf, math.nan)), result)
-    return result
+    vanishing = (base == 0) & (exponent.real < 0)
+    if is_numpy(xp) and not vanishing.any():
+        return result
+    # NumPy has nan, whose absolute value is not infinite.
+    return xp.where(vanishing, result.dtype.type(builtins.complex(math.inf, math.nan)), result)
 
 
 def integer_power(xp: Any, base: Any, exponent: Any, element: Any) -> Any:
     """Integer powers; with a negative exponent 1 and -1 stay and everything else is 0."""
-    if not hasattr(exponent, "dtype") and exponent < 0:
-        raise RuntimeError("pow: Integers to negative integer powers are not allowed; convert to floating point first")
-    base, exponent = xp.asarray(base, element), xp.asarray(exponent, element)
+    if not hasattr(exponent, "dtype"):
+        if exponent < 0:
+            raise RuntimeError(
+                "pow: Integers to negative integer powers are not allowed; convert to floating point first"
+            )
+        return xp.power(base, array_of(xp, exponent, element))
+    base = array_of(xp, base, element)
     negative = exponent < 0
     result = xp.power(base, xp.where(negative, 0, exponent).astype(element))
-    if xp.any(negative):
-        inverse = xp.where(base == 1, 1, xp.where(base == -1, 1 - 2 * (exponent % 2), 0))
-        result = xp.where(negative, inverse, result).astype(element)
-    return result
+    if is_numpy(xp) and not xp.any(negative):
+        return result
+    inverse = xp.where(base == 1, 1, xp.where(base == -1, 1 - 2 * (exponent % 2), 0))
+    return xp.where(negative, inverse, result).astype(element)
 
 
 @power.gradient("input")
