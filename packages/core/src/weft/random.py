@@ -12,6 +12,7 @@ tensor([0.4963, 0.7682])
 from __future__ import annotations
 
 import contextlib
+import operator
 import os
 import sys
 import threading
@@ -75,7 +76,8 @@ class Generator:
                 if self._made is None:
                     backend = backend_of(self.device)
                     self._made = backend.random_stream(self._seed, self.device.index)
-                    self._is_direct = self._made.array_type is backend.array_type
+                    owns_arrays = self._made.array_type is backend.array_type
+                    self._is_direct = owns_arrays and backend.device_count() == 1
         return self._made
 
     def draw(self, sampler: str, *args: Any) -> Any:
@@ -90,6 +92,9 @@ class Generator:
             with self._lock:
                 return getattr(stream, sampler)(*args)
         backend = backend_of(self.device)
+        if stream.array_type is backend.array_type:  # one device of several
+            with self._lock:
+                return backend.on_device(getattr(stream, sampler), self.device.index)(*args)
         host = [backend.to_numpy(arg) if isinstance(arg, backend.array_type) else arg for arg in args]
         return backend.from_numpy(self.draw(sampler, *host), self.device.index)
 
@@ -149,6 +154,38 @@ class Generator:
         with self._lock:
             self._stream.set_state(array)
             self._seed = self._made.initial_seed
+
+    def get_offset(self) -> int:
+        """Return how far the stream of a counter-based generator is from its seed, in words of each thread.
+
+        Raises
+        ------
+        RuntimeError
+            If the generator is none; the CPU's is not.
+        """
+        with self._lock:
+            return int(self._counted().offset)
+
+    def set_offset(self, offset: int) -> None:
+        """Continue the stream of a counter-based generator from an offset, a multiple of 4.
+
+        Raises
+        ------
+        RuntimeError
+            If the generator is none (the CPU's is not), or cannot continue from there.
+        """
+        with self._lock:
+            self._counted().set_offset(operator.index(offset))
+
+    @property
+    def is_counter_based(self) -> bool:
+        """Whether samples are a function of (seed, offset), so that they can be drawn again."""
+        return getattr(self._stream, "offset", None) is not None
+
+    def _counted(self) -> Any:
+        if not self.is_counter_based:
+            raise RuntimeError(f"{self.device.type.upper()} Generator does not use offset; take get_state() instead")
+        return self._stream
 
     def clone_state(self) -> Generator:
         """Return a new generator in the state of this one."""

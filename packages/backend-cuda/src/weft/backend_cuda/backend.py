@@ -11,6 +11,7 @@ import numpy
 
 from weft import dtype
 from weft.backend import ArrayNamespaceBackend, DeviceAssertions, import_scientific, index_checks
+from weft.backend_cuda.philox import DEFAULT_THREADS, PhiloxStream
 
 
 class CUDABackend(ArrayNamespaceBackend):
@@ -88,6 +89,12 @@ class CUDABackend(ArrayNamespaceBackend):
             super().assert_below(values, bound, key, error, now)
         elif values.size:
             self.assertions.below(values.device.id, values, bound, key, error)
+
+    def random_stream(self, seed: int, index: int | None) -> PhiloxStream:
+        """Philox, with the layout of counters that PyTorch's kernels have on a device of this size."""
+        properties = cupy.cuda.runtime.getDeviceProperties(self.current_device() if index is None else index)
+        processors, threads = (properties.get(name) for name in ("multiProcessorCount", "maxThreadsPerMultiProcessor"))
+        return PhiloxStream(cupy, seed, processors * threads if processors and threads else DEFAULT_THREADS)
 
     def scientific(self, module: str) -> Any:
         return import_scientific(f"cupyx.scipy.{module}", "weft-backend-cuda[cupy]")
