@@ -3,10 +3,8 @@
 import pytest
 
 import weft
-from weft.testing import checks
 from weft.testing._samples import function_of, naming_sample, sample_inputs, sample_names
 
-checks("cpu")  # which has the portions declare theirs
 DEPRECATED = {"upsample", "upsample_bilinear", "upsample_nearest"}  # they warn, and call interpolate
 NAMES = [name for name in sample_names() if name.startswith("nn.functional.")]
 

@@ -29,7 +29,7 @@ from weft.ops._registry import registry
 from weft.testing._creation import make_tensor
 
 all_functions()  # so that the registry has all of core's ops, also those that nobody has asked for yet
-__all__ = ["Make", "call", "function_of", "load_portions", "naming_sample", "sample_inputs", "sample_names", "samples"]
+__all__ = ["Make", "call", "function_of", "naming_sample", "sample_inputs", "sample_names", "samples"]
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 Generator = Callable[["Make"], Iterable[Call]]
@@ -100,7 +100,8 @@ def load_portions() -> None:
 
 
 def sample_names() -> list[str]:
-    """Names of all functions with samples, declared or derived."""
+    """Names of all functions with samples, declared or derived, those of installed portions among them."""
+    load_portions()
     return [name for name, declaration in registry.items() if declaration.promotes] + [
         name for name in _generators if name not in registry or not registry[name].promotes
     ]

@@ -26,7 +26,7 @@ from weft.backend import NoEquivalentError
 from weft.plugins import backend
 from weft.testing import _core_samples as _core_samples
 from weft.testing._comparison import assert_close
-from weft.testing._samples import function_of, load_portions, naming_sample, sample_inputs, sample_names
+from weft.testing._samples import function_of, naming_sample, sample_inputs, sample_names
 
 DTYPES = (
     "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128"
@@ -88,7 +88,6 @@ def checks(device: str, dtypes: tuple[str, ...] = tuple(DTYPES)) -> list[Check]:
     ...     if check.name.startswith("copy"):
     ...         check()
     """
-    load_portions()
     found = [Check(function.__name__, function, (device,)) for function in GENERAL]
     for name in dtypes:
         dtype = getattr(weft, name)
