@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from weft._devices.devices import key_of
 from weft._engine.dispatch import bump, link_view, make, record, record_many, share_view
 from weft._engine.tensor import Extra, TensorBase, local
@@ -158,6 +160,11 @@ def values_known(tensor: Any) -> bool:
     """Whether a check may read a tensor's values: not those of a batch, nor on the meta device, which has none."""
     key = tensor._key
     return not key.wrapped and key.device.type != "meta"
+
+
+def values_at_hand(tensor: Any) -> bool:
+    """Whether a check may read a tensor's values, and need not wait for a device to have computed them."""
+    return values_known(tensor) and isinstance(tensor._array, numpy.ndarray)
 
 
 def settled(tensor: Any) -> Any:

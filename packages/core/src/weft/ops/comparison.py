@@ -323,7 +323,7 @@ add_members(__invert__=invert)
 def shift_operands(xp: Any, input: Any, other: Any) -> tuple[Any, Any, Any, int]:
     """Both operands as arrays (where a number alone would make int64 of uint64), where the shift is too far, bits."""
     element = input.dtype if hasattr(input, "dtype") else other.dtype
-    input, other = xp.asarray(input, element), xp.asarray(other, element)
+    input, other = array_of(xp, input, element), array_of(xp, other, element)
     bits = 8 * element.itemsize
     return input, other, (other >= bits) | (other < 0), bits
 
@@ -689,7 +689,7 @@ def exact_dtype(tensor: Any, other: Any) -> dtype:
     return promote_types(common, scalar_dtype(other))
 
 
-@op(tensors="elements tests", name="isin", gradient=None)
+@op(tensors="elements tests", name="isin", compute_dtype="float32", gradient=None)
 def isin_op(elements: Tensor, tests: Tensor, invert: bool) -> Tensor:
     """Where each element is one of ``tests``."""
     return isin_op.op(elements, tests, invert)

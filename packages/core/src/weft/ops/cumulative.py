@@ -7,7 +7,7 @@ from typing import Any
 from weft._dtypes.dtypes import finfo, int64
 from weft._engine.fast_paths import FastPath
 from weft._engine.tensor import TensorBase, local
-from weft._interception.transforms import is_wrapped
+from weft._interception.transforms import is_wrapped, values_at_hand, values_known
 from weft._tensor.base import Tensor
 from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
@@ -129,11 +129,20 @@ def _(xp, input, dim):
 def _(grad, input, output, dim):
     if not input.ndim:
         return grad
-    if input.is_meta or (not is_wrapped(input) and not (input == 0).any()):  # of a batch no answer could be read
+    if input.is_meta or (can_be_read(input) and not (input == 0).any()):
         return reversed_cumsum(grad * conj(output), dim) / conj(input)
     if local.grad_enabled or is_wrapped(input):
         return cumprod_gradient_with_zeros(grad, input, dim)
     return cumprod_gradient_about_zeros(grad, input, output, dim)
+
+
+def can_be_read(input: Any) -> bool:
+    """Whether the gradient of `cumprod` may ask if there are zeros: not of a batch.
+
+    On a device that is worth a wait only for the gradient that has a gradient of its own, which costs a product for
+    each element if there are.
+    """
+    return values_known(input) if local.grad_enabled else values_at_hand(input)
 
 
 def cumprod_gradient_about_zeros(grad: Any, input: Any, output: Any, dim: int) -> Any:

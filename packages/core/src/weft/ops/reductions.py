@@ -15,7 +15,7 @@ from weft._engine.dimensions import Deviation, Extreme, Extremum, Product, Varia
 from weft._engine.fast_paths import FastPath
 from weft._engine.tensor import TensorBase, state
 from weft._errors import warn_caller
-from weft._interception.transforms import is_wrapped
+from weft._interception.transforms import values_at_hand
 from weft._tensor.base import Tensor, add_members
 from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
@@ -479,7 +479,7 @@ def _(grad, input, output, dim, keepdim):
     shape = input._array.shape
     if not shape:
         return grad
-    if input.is_meta or (not is_wrapped(input) and not (input == 0).any()):  # of a batch no answer could be read
+    if input.is_meta or not input._array.size or (values_at_hand(input) and not (input == 0).any()):
         return spread(grad * conj(output), shape, dim, keepdim) / conj(input)
     return spread(grad, shape, dim, keepdim) * conj(product_of_others(input, dim))
 

@@ -12,13 +12,13 @@ from weft._dtypes.dtypes import bool_, float64, iinfo, int32, int64, result_dtyp
 from weft._engine.dimensions import TopK
 from weft._engine.fast_paths import FastPath
 from weft._engine.tensor import TensorBase
-from weft._interception.transforms import values_known
+from weft._interception.transforms import values_at_hand, values_known
 from weft._tensor.base import Tensor
 from weft._tensor.layout import in_order
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
-from weft.ops._geometry import elements, has_values, integer, wrap_dim
-from weft.ops._numerics import scan
+from weft.ops._geometry import elements, integer, wrap_dim
+from weft.ops._numerics import is_numpy, scan
 from weft.ops._positions import in_range
 from weft.ops.comparison import exact_dtype
 from weft.ops.creation import element_of
@@ -38,7 +38,7 @@ def keys_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
     """
     rows = with_last(xp, input, dim)
     size = rows.shape[-1]
-    if not input.size or size > 1 << 31 or not has_values(input):
+    if not input.size or size > 1 << 31:
         return None
     if input.dtype.char == "f":
         bits = (rows + rows.dtype.type(0)).view(xp.int32)  # -0.0 is 0.0
@@ -72,13 +72,11 @@ def with_last(xp: Any, array: Any, dim: int) -> Any:
 def order_along(xp: Any, input: Any, dim: int, descending: bool) -> Any:
     """The positions that sort, equal elements in their order; nan counts as largest.
 
-    The quick sort is several times faster than the stable one, and differs only where elements are equal: rows that
+    NumPy's quick sort is several times faster than its stable one, and differs only where elements are equal: rows that
     have equal elements are sorted again.
     """
-    if input.size <= FEW:
+    if input.size <= FEW or not is_numpy(xp):
         return order_of_few(xp, input, dim, descending)
-    if not has_values(input):
-        return xp.empty(input.shape, xp.int64)
     keys = keys_along(xp, input, dim, descending)
     if keys is not None:
         keys.sort(axis=-1)
@@ -225,16 +223,15 @@ def _(xp, input, k, dim, largest_, sorted_):
     if not input.ndim:
         return input.copy(), xp.zeros((), xp.int64)
     size = input.shape[dim]
-    few = input.size <= FEW
-    keys = keys_along(xp, input, dim, largest_) if 0 < 4 * k < size and not few else None
+    if input.size <= FEW or not 0 < 4 * k < size or not is_numpy(xp):
+        order = order_along(xp, input, dim, largest_)[(slice(None),) * dim + (slice(k),)].copy()
+        return taken_along(xp, input, order, dim), order
+    keys = keys_along(xp, input, dim, largest_)
     if keys is not None:
         keys.partition(k - 1, axis=-1)
         first = keys[..., :k].copy()
         first.sort(axis=-1)
         order = last_to(xp, first, dim)
-        return taken_along(xp, input, order, dim), order
-    if few or not 0 < 4 * k < size:
-        order = order_along(xp, input, dim, largest_)[(slice(None),) * dim + (slice(k),)].copy()
         return taken_along(xp, input, order, dim), order
     ends = slice(size - k, None) if largest_ else slice(k)
     some = xp.argpartition(input, size - k if largest_ else k - 1, axis=dim)[(slice(None),) * dim + (ends,)]
@@ -364,7 +361,7 @@ def _(xp, input, k, dim, keepdim):
 
 def smallest_along(xp: Any, input: Any, dim: int, k: int) -> Any:
     """Where the k-th smallest element along a dim is, of equal ones in their order where `keys_along` has keys."""
-    if input.size <= FEW:
+    if input.size <= FEW or not is_numpy(xp):
         return order_of_few(xp, input, dim, False)[(slice(None),) * dim + (slice(k - 1, k),)].copy()
     keys = keys_along(xp, input, dim, False)
     if keys is None:
@@ -393,7 +390,7 @@ def middle_along(xp: Any, input: Any, dim: int, keepdim: bool, skip_nan: bool) -
         return input.copy(), xp.zeros((), xp.int64)
     size = input.shape[dim]
     valid = input == input if input.dtype.kind == "f" else None
-    if valid is None or not has_values(valid) or reduce("all", valid, None):
+    if valid is None or (is_numpy(xp) and reduce("all", valid, None)):
         where = smallest_along(xp, input, dim, (size - 1) // 2 + 1)
     else:
         order = order_along(xp, input, dim, False)
@@ -430,9 +427,14 @@ median_of_all.declaration.label = "MedianBackward0"
 @median_of_all.kernel
 def _(xp, input, skip_nan):
     flat = input.reshape(-1)
+    size = flat.size
     if flat.dtype.kind == "f":
         valid = flat == flat
-        if has_values(valid) and not reduce("all", valid, None):
+        if not is_numpy(xp):
+            count = xp.sum(valid)  # nan comes last
+            place = xp.maximum(count - 1, 0) // 2 if skip_nan else xp.where(count < size, size - 1, (size - 1) // 2)
+            return xp.take(xp.sort(flat), place)
+        if not reduce("all", valid, None):
             flat = flat[valid] if skip_nan else flat[~valid]
     place = (flat.size - 1) // 2
     return xp.partition(flat, place)[place] if flat.size else input.reshape(-1)[0]
@@ -579,13 +581,14 @@ def quantile_of(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpol
     """The value below which a share q of the elements lies."""
     if input.dtype.name not in ("float32", "float64"):
         raise RuntimeError(f"{name}() input tensor must be either float or double dtype; got {input.dtype}")
+    is_share = isinstance(q, TensorBase) or 0 <= q <= 1
     if not isinstance(q, TensorBase):
         q = input.new_full((), q)
     if q.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor; got {q.dtype} and {input.dtype}")
     if q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor; got {q.ndim}-D")
-    if q.numel() and values_known(q) and not bool(((q >= 0) & (q <= 1)).all()):
+    if not is_share or (q.numel() and values_at_hand(q) and not bool(((q >= 0) & (q <= 1)).all())):
         raise RuntimeError(f"{name}(): q values must be in the range [0, 1]")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
@@ -727,7 +730,11 @@ def _(xp, sequence, values, right):
     side = "right" if right else "left"
     rows = math.prod(sequence.shape[:-1])
     table = sequence.reshape(rows, size)
-    has_nan = size and has_values(table) and bool(xp.any(table[:, -1] != table[:, -1]))
+    if not is_numpy(xp):
+        if sequence.ndim == 1:
+            return searched(xp, sequence, values, right)
+        return bisected(xp, table, values.reshape(rows, -1 if rows else 0), right).reshape(values.shape)
+    has_nan = size and bool(xp.any(table[:, -1] != table[:, -1]))
     if sequence.ndim == 1 and not has_nan:
         return xp.searchsorted(sequence, values, side=side).astype(xp.int64)
     wanted = values.reshape(rows, -1 if rows else 0)
@@ -742,16 +749,32 @@ SEVERAL = 8  # values in a row: for fewer, a search of its own takes longer than
 
 def bisected(xp: Any, sequence: Any, values: Any, right: bool) -> Any:
     """Positions of values (n, m) in sorted rows (n, size), all bisected at once; a nan is before any number."""
-    size = sequence.shape[-1]
+    rows, size = sequence.shape
     low = xp.zeros(values.shape, xp.int64)
     high = xp.full(values.shape, size, xp.int64)
+    flat, starts = sequence.reshape(-1), xp.arange(rows).reshape(rows, 1) * size
     for _ in range(size.bit_length()):
         middle = (low + high) >> 1
-        found = xp.take_along_axis(sequence, xp.minimum(middle, size - 1), axis=-1)
+        found = flat.take(xp.minimum(middle, size - 1) + starts)
         later = ~(found > values) if right else ~(found >= values)
         left = low < high
         low, high = xp.where(left & later, middle + 1, low), xp.where(left & ~later, middle, high)
     return low
+
+
+def searched(xp: Any, sequence: Any, values: Any, right: bool) -> Any:
+    """What `bisected` finds in one sequence, by the library's own search, for which a nan is above all numbers.
+
+    The bisection of n elements takes each nan to be before the value. A value whose place is right of its last step on
+    numbers, all steps before which went to the right, is taken to the end. Those steps are at n - ((n + 1) >> k).
+    """
+    size = sequence.shape[0]
+    found = xp.searchsorted(sequence, values, side="right" if right else "left").astype(xp.int64)
+    if sequence.dtype.kind != "f" or not size:
+        return found
+    steps = size - ((size + 1) >> xp.arange(1, (size + 1).bit_length()))
+    last = xp.max(xp.where(sequence[steps] == sequence[steps], steps, -1))
+    return xp.where(found > last, size, found)
 
 
 @composite(out="exact")
@@ -985,10 +1008,16 @@ def counts_within(input: Tensor, bins: int, low: float, high: float) -> Tensor:
 @counts_within.kernel
 def _(xp, input, bins, low, high):
     flat = input.reshape(-1)
-    inside = flat[(flat >= low) & (flat <= high)].astype(xp.float64)
+    within = (flat >= low) & (flat <= high)
+    inside = (flat[within] if is_numpy(xp) else xp.where(within, flat, 0)).astype(xp.float64)
     inside -= low
     inside *= bins / (high - low)
-    return xp.bincount(xp.minimum(inside.astype(xp.int64), bins - 1), minlength=bins)
+    place = xp.minimum(inside.astype(xp.int64), bins - 1)
+    if is_numpy(xp):
+        return xp.bincount(place, minlength=bins)
+    found = xp.zeros(bins + 1, xp.int64)  # the last is for what is outside
+    xp.add.at(found, xp.where(within, place, bins), 1)
+    return found[:bins].copy()
 
 
 @counts_within.meta
@@ -1011,6 +1040,8 @@ def distinct(input: Tensor, dim: int | None, with_inverse: bool, with_counts: bo
 @distinct.kernel
 def _(xp, input, dim, with_inverse, with_counts):
     none = xp.zeros(0, xp.int64)
+    if dim is not None and not is_numpy(xp):
+        return distinct_slices(xp, input, dim)
     if dim is not None:
         values, inverse, count = xp.unique(input, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
         return values, inverse.reshape(-1).astype(xp.int64), count.astype(xp.int64)
@@ -1029,8 +1060,38 @@ def _(xp, input, dim, with_inverse, with_counts):
         inverse[order] = xp.cumsum(begins) - 1
         inverse = inverse.reshape(input.shape)
     if with_counts:
-        count = xp.diff(xp.concatenate([xp.nonzero(begins)[0], xp.asarray([line.size])])).astype(xp.int64)
+        count = lengths(xp, xp.nonzero(begins)[0], line.size)
     return values, inverse, count
+
+
+def distinct_slices(xp: Any, input: Any, dim: int) -> tuple[Any, Any, Any]:
+    """The distinct slices along a dim in order, where each one is, and how often it occurs."""
+    slices = xp.moveaxis(input, dim, 0)
+    size = slices.shape[0]
+    order = xp.lexsort(
+        xp.ascontiguousarray(slices.reshape(size, math.prod(slices.shape[1:])).T[::-1])
+    )  # the last key counts most
+    values, place, count = runs_of(xp, slices[order])
+    inverse = xp.empty(size, xp.int64)
+    inverse[order] = place
+    return xp.ascontiguousarray(xp.moveaxis(values, 0, dim)), inverse, count
+
+
+def runs_of(xp: Any, slices: Any) -> tuple[Any, Any, Any]:
+    """The first of each run of equal slices along the first dim, in which run each one is, and the runs' lengths."""
+    size = slices.shape[0]
+    changed = slices[1:] != slices[:-1]
+    if slices.ndim > 1:
+        changed = xp.any(changed, axis=tuple(range(1, slices.ndim)))
+    begins = xp.ones(size, bool)
+    begins[1:] = changed
+    start = xp.nonzero(begins)[0]
+    return slices[start], (xp.cumsum(begins) - 1).astype(xp.int64), lengths(xp, start, size)
+
+
+def lengths(xp: Any, start: Any, size: int) -> Any:
+    """The lengths of runs that begin at some places, and of which the last ends at a size."""
+    return xp.diff(start, append=xp.full(1, size, start.dtype)).astype(xp.int64)
 
 
 @composite("unique")
@@ -1107,17 +1168,10 @@ def runs(input: Tensor, dim: int | None) -> tuple[Tensor, Tensor, Tensor]:
 
 @runs.kernel
 def _(xp, input, dim):
-    line = input.reshape(-1) if dim is None else xp.moveaxis(input, dim, 0)
-    size = line.shape[0]
-    changed = line[1:] != line[:-1]
-    if dim is not None:
-        changed = xp.any(changed, axis=tuple(range(1, line.ndim)))
-    begins = xp.concatenate([xp.ones(builtins.min(size, 1), bool), changed])
-    start = xp.nonzero(begins)[0]
-    values = line[start] if dim is None else xp.moveaxis(line[start], 0, dim)
-    inverse = xp.cumsum(begins) - 1
-    count = xp.diff(xp.concatenate([start, xp.asarray([size])]))
-    return values, inverse.reshape(input.shape if dim is None else -1).astype(xp.int64), count.astype(xp.int64)
+    values, place, count = runs_of(xp, input.reshape(-1) if dim is None else xp.moveaxis(input, dim, 0))
+    if dim is None:
+        return values, place.reshape(input.shape), count
+    return xp.moveaxis(values, 0, dim), place, count
 
 
 @composite("unique_consecutive")
