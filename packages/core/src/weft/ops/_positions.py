@@ -21,6 +21,10 @@ from weft._errors import AcceleratorError
 from weft._interception.transforms import memory_of
 from weft.backend import owners_of
 
+LATER = (
+    "This was asserted on the device, and seen when the host waited for it, after the call; "
+    "weft.cuda.set_index_checks('now') raises in the call itself. The device is usable"
+)
 SOME = 64  # integers up to which Python looks at them sooner
 
 
@@ -100,6 +104,54 @@ def in_range(name: str, index: Any, size: int, dim: int, kind: type[Exception] =
     positioned(name, kind, check_positions, xp, name, memory_of(index), dim, size, least)
 
 
+def waits(tensor: Any) -> bool:
+    """Whether reading a tensor's values is to wait for a device; not where there are none, on the device meta."""
+    return not isinstance(tensor._array, numpy.ndarray) and not tensor.is_meta
+
+
+def assert_below(name: str, values: Any, bound: int, words: str) -> None:
+    """Integers in a tensor on a device are below a bound and not negative: asserted as positions are.
+
+    Parameters
+    ----------
+    name : str
+        The function's, which the error begins with.
+    values : Tensor
+    bound : int
+    words : str
+        The error, with ``{}`` for the largest value.
+    """
+    backend, array = backend_of(values._key.device), memory_of(values)
+    checks = backend.index_checks()
+    if checks != "never":
+        error = partial(assertion_failed, name, words, array.dtype.itemsize, checks == "later")
+        backend.assert_below(array, bound, (name, bound, words), error, checks == "now")
+
+
+def assertion_failed(name: str, words: str, itemsize: int, later: bool, found: int) -> Exception:
+    said = f"{name}: {words.format(signed(found, itemsize))}"
+    return AcceleratorError(f"{said}. {LATER}") if later else RuntimeError(said)
+
+
+def placed(name: str, input: Any, indices: Any) -> list[Any]:
+    """Index tensors, one (or None) for each dimension, on the device of what they index; those of the host are checked.
+
+    Raises
+    ------
+    IndexError
+        If one from the host is out of range on a device, where it would be seen later.
+    """
+    found = []
+    for dim, each in enumerate(indices):
+        if each is not None and each.device is not input.device:
+            if waits(input) and not waits(each) and not each.is_meta:
+                size = input._array.shape[dim]
+                in_range(name, each, size, dim, IndexError, -size)
+            each = each.to(input.device)
+        found.append(each)
+    return found
+
+
 def check_on_device(xp: Any, name: str, positions: Any, dim: int, size: int, least: int) -> None:
     """`check_positions`, of an array of a device."""
     backend = owners_of(xp)[0]
@@ -119,8 +171,5 @@ def error_now(name: str, dim: int, size: int, least: int, itemsize: int, found: 
 
 def error_later(name: str, dim: int, size: int, least: int, itemsize: int, found: int) -> Exception:
     """The error of an assertion that failed on a device."""
-    return AcceleratorError(
-        f"{name}: {out_of_bounds(signed(found, itemsize) + least, dim, size)}. This was asserted on the "
-        "device, and seen when the host waited for it, after the call; weft.cuda.set_index_checks('now') raises in the "
-        "call itself. The device is usable"
-    )
+    words = out_of_bounds(signed(found, itemsize) + least, dim, size)
+    return AcceleratorError(f"{name}: {words}. {LATER}")

@@ -41,7 +41,7 @@ from weft.ops._inplace import (
     write_out,
 )
 from weft.ops._numerics import array_of, is_numpy
-from weft.ops._positions import check_all_positions, check_positions, in_range, positioned
+from weft.ops._positions import assert_below, check_all_positions, check_positions, in_range, placed, positioned, waits
 from weft.ops._scatter import combine_at, value_for
 from weft.ops.comparison import fill_where, filling
 from weft.ops.creation import arange, element_of, fill, fitting
@@ -204,7 +204,7 @@ def as_index(value: Any, like: Any, numbers: bool = True) -> Any:
     if value is None or value is Ellipsis or isinstance(value, slice):
         return value
     if isinstance(value, bool):
-        return like.new_full((), value, dtype=bool_)
+        return like.new_full((), value, dtype=bool_, device="cpu" if waits(like) else None)
     if isinstance(value, (str, bytes)):
         raise TypeError(f"index: invalid data type '{type(value).__name__}': text is no position")
     if isinstance(value, (Sequence, numpy.ndarray)):
@@ -213,7 +213,7 @@ def as_index(value: Any, like: Any, numbers: bool = True) -> Any:
                 value = value.astype(numpy.int64)
         elif not isinstance(value, (list, tuple)):
             value = list(value)
-        value = tensor(value, device=like.device)
+        value = tensor(value, device="cpu" if waits(like) else like.device)  # where it can be checked at once
         if not value.numel() and value.dtype is not bool_:
             value = value.to(int64)
     if isinstance(value, TensorBase):
@@ -324,15 +324,15 @@ def advanced_by_example(batch: Any, first: int) -> Any:
 
 def take_at(input: Any, indices: list[Any]) -> Any:
     """`advanced` with its indices on the tensor's device and checked to be broadcastable."""
-    placed = [each if each is None or each.device is input.device else each.to(input.device) for each in indices]
+    here = placed("index", input, indices)
     try:
-        broadcast_shapes("index", [each._array.shape for each in placed if each is not None])
+        broadcast_shapes("index", [each._array.shape for each in here if each is not None])
     except RuntimeError:
-        shapes = ", ".join(str(list(each._array.shape)) for each in placed if each is not None)
+        shapes = ", ".join(str(list(each._array.shape)) for each in here if each is not None)
         raise IndexError(
             f"index: shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
         ) from None
-    return positioned("index", IndexError, advanced.op, input, placed)
+    return positioned("index", IndexError, advanced.op, input, here)
 
 
 @op(
@@ -433,10 +433,12 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
 def put_at(name: str, input: Any, indices: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
     """`index_put`, also with None for dimensions that have no index."""
     parts = [as_index(FULL if each is None else each, input, numbers=False) for each in indices]
+    if not accumulate and is_filling(input, parts, values):
+        return fill_where.op(input, leading(parts[0], input), converted_value(input, values, True).reshape(()))
     _, parsed = divide(input, parts, values)
     if parsed is None:
         raise IndexError(f"{name}: at least one index must be a tensor")
-    parsed = [each if each is None or each.device is input.device else each.to(input.device) for each in parsed]
+    parsed = placed(name, input, parsed)
     place = advanced_shape(input, parsed)
     check_sizes(input, parsed)
     found = [each for each in parts if isinstance(each, TensorBase)]
@@ -512,6 +514,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             overridden("__setitem__", error, self, index, value)
             return
         value = as_value(value, self)
+    if waits(self) and fill_chosen(self, index, value):
+        return
     try:
         target, indices, masked = written_to(self, index, value)
     except (IndexError, TypeError) as error:
@@ -539,7 +543,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if masked and value._array.size == 1 and value._version_counter is target._version_counter is not None:
         value = value.clone()  # an element of the tensor, which the write may change
     refuse_shared("index_put_", target, (value, *[each for each in indices if each is not None]), True)
-    indices = [each if each is None or each.device is self.device else each.to(self.device) for each in indices]
+    indices = placed("index_put_", target, indices)
     place = advanced_shape(target, indices)
     check_sizes(target, indices)
     if value._key is not self._key:
@@ -558,6 +562,32 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     else:
         write_at_positions(target, indices, value)
     bump(self, "index_put_")
+
+
+def fill_chosen(self: Any, index: Any, value: Any) -> bool:
+    """Write one value where a mask on a device is true, without waiting for its positions; False if it is not that."""
+    parts = index if type(index) is tuple else (index,)
+    if not isinstance(parts[0], TensorBase) or not is_filling(self, parts, value):
+        return False
+    value = as_value(value, self) if not isinstance(value, TensorBase) else value
+    if value._version_counter is self._version_counter is not None:
+        value = value.clone()  # an element of the tensor, which the write may change
+    self.masked_fill_(leading(parts[0], self), converted_value(self, value, True).reshape(()))
+    return True
+
+
+def is_filling(target: Any, parts: Sequence[Any], value: Any) -> bool:
+    """Whether one value is written where one mask, of a device's first dimensions, is true."""
+    if len(parts) != 1 or not isinstance(parts[0], TensorBase) or not is_mask(parts[0]):
+        return False
+    mask = parts[0]._array.shape
+    one = not isinstance(value, TensorBase) or value._array.size == 1
+    return one and waits(target) and target._array.shape[: len(mask)] == mask and parts[0].device is target.device
+
+
+def leading(mask: Any, target: Any) -> Any:
+    """A mask of the first dimensions of a target, with the others."""
+    return reshape(mask, (*mask._array.shape, *(1,) * (target._array.ndim - mask._array.ndim)))
 
 
 def write_at_positions(target: Any, indices: Sequence[Any], value: Any) -> None:
@@ -1589,12 +1619,27 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"{source.dtype.scalar_type_name}"
         )
     shape = broadcast_shapes("masked_scatter", [input._array.shape, mask._array.shape])
+    if waits(input):
+        return scattered_where(input, mask, source, shape)
     where = list(positions_in(expand(mask, shape or (1,)), mask, reshape(source, -1)))
     count = where[0].numel()
     if source.numel() < count:
         raise RuntimeError(f"masked_scatter: source nElements {source.numel()} must be >= mask `1` elements {count}")
     whole = expand(input, shape or (1,))
     return reshape(put.op(whole, where, reshape(source, -1)[:count], False), shape)
+
+
+def scattered_where(input: Any, mask: Any, source: Any, shape: tuple[int, ...]) -> Any:
+    """`masked_scatter` without waiting for the number of places, which is asserted."""
+    mask, input, source = expand(mask, shape), expand(input, shape), reshape(source, -1)
+    if not mask.numel():
+        return input.clone()
+    size = source.numel()
+    order = reshape(mask, -1).cumsum(0)  # from 1 on
+    assert_below("masked_scatter", order[-1:], size + 1, f"source nElements {size} must be >= mask `1` elements {{}}")
+    source = source if size else source.new_zeros(1)
+    places = reshape(order - 1, shape).clamp(0, source.numel() - 1)
+    return advanced.op(source, [places]).where(mask, input)
 
 
 @op(name="nonzero", gradient=None, vmap="dynamic")
@@ -1668,10 +1713,28 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer; got {size}")
     if input.is_meta:
         return input.new_empty((size, input.ndim), dtype=int64)
+    if waits(input):
+        return first_nonzero.op(input, size, fill_value)
     found = positions.op(input)[:size]
     made = found.new_full((size, input.ndim), fill_value)
     made[: found.shape[0]] = found
     return made
+
+
+@op(gradient=None, vmap="one_by_one")
+def first_nonzero(input: Tensor, size: int, fill_value: int) -> Tensor:
+    """`nonzero_static`, without waiting for the number of elements that are not 0."""
+    return first_nonzero.op(input, size, fill_value)
+
+
+@first_nonzero.kernel
+def _(xp, input, size, fill_value):
+    found = xp.full((size + 1, input.ndim), fill_value, xp.int64)
+    chosen = input.reshape(-1) != 0
+    row = xp.where(chosen, xp.minimum(xp.cumsum(chosen) - 1, size), size)  # the last row is dropped
+    for dim, length in enumerate(input.shape):
+        found[row, dim] = xp.arange(chosen.size) // math.prod(input.shape[dim + 1 :]) % length
+    return found[:size]
 
 
 @composite("argwhere")

@@ -28,7 +28,8 @@ from weft.ops._geometry import (
     wrap_dim,
     wrap_dims,
 )
-from weft.ops._numerics import constant
+from weft.ops._numerics import constant, is_numpy
+from weft.ops._positions import check_positions, waits
 from weft.ops.creation import arange, contiguous_copy, empty
 from weft.ops.views import diagonal, embed, expand, narrow, reshape
 from weft.types import Scalar
@@ -590,7 +591,7 @@ def repeat_interleave(
     if type(repeats) is int and repeats >= 0 and input.ndim and output_size in (None, repeats * size):
         return repeated_evenly(input, repeats, dim)
     if not isinstance(repeats, Tensor):
-        repeats = tensor(repeats, device=input.device)
+        repeats = tensor(repeats, device="cpu" if waits(input) else input.device)
     if repeats.is_floating_point():
         raise NotImplementedError(
             f"repeat_interleave: not implemented for '{repeats.dtype.scalar_type_name}'; use int64 repeats"
@@ -606,6 +607,9 @@ def repeat_interleave(
         if output_size is None:
             raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
         return input.index_select(dim, repeats.new_empty(output_size, dtype=int64))
+    if waits(repeats) and output_size is not None:
+        counts = expand(reshape(repeats, -1), size).to(int64)
+        return input.index_select(dim, repeated_positions.op(counts, output_size))
     if (repeats < 0).any():
         raise RuntimeError(f"repeat_interleave: repeats can not be negative; got {repeats.min().item()}")
     counts = expand(reshape(repeats, -1), size).to(int64)
@@ -614,7 +618,7 @@ def repeat_interleave(
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {total} but got {output_size}")
     rest = [n for d, n in enumerate(input.shape) if d != dim]
     addressable("repeat_interleave", (total, *rest), input.itemsize)
-    return input.index_select(dim, repeated_positions.op(counts))
+    return input.index_select(dim, repeated_positions.op(counts, total).to(input.device))
 
 
 def repeated_evenly(input: Any, times: int, dim: int) -> Any:
@@ -627,14 +631,19 @@ def repeated_evenly(input: Any, times: int, dim: int) -> Any:
 
 
 @op(name="repeat_interleave", tensors="counts", gradient=None)
-def repeated_positions(counts: Tensor) -> Tensor:
-    """Each position as often as its count says."""
-    return repeated_positions.op(counts)
+def repeated_positions(counts: Tensor, total: int) -> Tensor:
+    """Each position as often as its count says; ``total`` is the sum of the counts."""
+    return repeated_positions.op(counts, total)
 
 
 @repeated_positions.kernel
-def _(xp, counts):
-    return xp.repeat(xp.arange(counts.size), counts)
+def _(xp, counts, total):
+    if is_numpy(xp):
+        return xp.repeat(xp.arange(counts.size), counts)
+    check_positions(xp, "repeat_interleave", counts, 0, total + 1)
+    ends = xp.cumsum(counts)
+    check_positions(xp, "repeat_interleave", ends[-1:], 0, total + 1)
+    return xp.searchsorted(ends, xp.arange(total), side="right")  # without waiting, as a repeat of CuPy's has to
 
 
 @composite()
