@@ -22,8 +22,8 @@ linalg_pinv linalg_qr linalg_slogdet linalg_solve linalg_solve_triangular linalg
 log2 log_ndtr log_normal log_softmax log_softmax_backward logaddexp logaddexp2 logcumsumexp logical_and logical_not
 logical_or logical_xor logit logsumexp lt lu_permutation masked_fill matmul max max_all maximum mean median_all
 median_of min min_all minimum mode modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 mul
-multinomial nan_to_num nansum ndtr ndtri ne neg neg_view nextafter nonzero normal normal_fill permute poisson
-polygamma pow prod rad2deg random real reciprocal relu remainder repeat_interleave roll round rsqrt
+multinomial nan_to_num nansum ndtr ndtri ne neg neg_view nextafter nonzero nonzero_static normal normal_fill permute
+poisson polygamma pow prod rad2deg random real reciprocal relu remainder repeat_interleave roll round rsqrt
 scaled_modified_bessel_k0 scaled_modified_bessel_k1 scatter scatter_product scatter_reduce searchsorted
 segment_extremes select sgn shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
 shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w sigmoid sigmoid_backward sign signbit sin sinc sinh

@@ -580,9 +580,11 @@ def is_filling(target: Any, parts: Sequence[Any], value: Any) -> bool:
     """Whether one value is written where one mask, of a device's first dimensions, is true."""
     if len(parts) != 1 or not isinstance(parts[0], TensorBase) or not is_mask(parts[0]):
         return False
-    mask = parts[0]._array.shape
-    one = not isinstance(value, TensorBase) or value._array.size == 1
-    return one and waits(target) and target._array.shape[: len(mask)] == mask and parts[0].device is target.device
+    mask: Any = parts[0]
+    if isinstance(value, TensorBase) and value._array.size != 1:
+        return False
+    shape = mask._array.shape
+    return waits(target) and mask.device is target.device and target._array.shape[: len(shape)] == shape
 
 
 def leading(mask: Any, target: Any) -> Any:
@@ -1721,7 +1723,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return made
 
 
-@op(gradient=None, vmap="one_by_one")
+@op(name="nonzero_static", gradient=None, vmap="one_by_one")
 def first_nonzero(input: Tensor, size: int, fill_value: int) -> Tensor:
     """`nonzero_static`, without waiting for the number of elements that are not 0."""
     return first_nonzero.op(input, size, fill_value)
