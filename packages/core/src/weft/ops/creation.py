@@ -6,7 +6,7 @@ import builtins
 import functools
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -60,6 +60,7 @@ from weft._tensor.layout import (
 from weft.ops._declare import ALL_DTYPES, composite, half_number, number_in, op, wide_number
 from weft.ops._geometry import as_shape, elements, integer, with_strides
 from weft.ops._inplace import bump, fill_array, write_array
+from weft.ops._numerics import is_numpy
 from weft.types import Device, DType, Layout, MemoryFormat, Number, Scalar
 
 
@@ -793,7 +794,8 @@ def arange(
     where = resolve_device(device)
     if where.type == "meta":
         return finished(empty_on((int(count),), element, where), requires_grad)
-    return finished(from_host(steps_from(start, step, int(count), element), device), requires_grad)
+    numbers = functools.partial(steps_from, start=start, step=step, count=int(count), element=element)
+    return finished(computed_on(where, numbers), requires_grad)
 
 
 def refuse_uncounted(name: str, element: dtype) -> None:
@@ -811,13 +813,23 @@ def refuse_uncounted(name: str, element: dtype) -> None:
         )
 
 
-def steps_from(start: Any, step: Any, count: int, element: dtype) -> Any:
+def computed_on(where: Any, numbers: Callable[[Any], Any]) -> Any:
+    """A new tensor of what a function of an array namespace computes, on the device, so that nothing is sent there."""
+    backend = backend_of(where)
+    if is_numpy(backend.xp) or (state.intercepting and is_watched()):
+        return from_host(numbers(numpy), where)
+    with backend.guard(where.index):
+        array = numbers(backend.xp)
+    return make(array, key_of(BY_NUMPY[array.dtype], where))
+
+
+def steps_from(xp: Any, start: Any, step: Any, count: int, element: dtype) -> Any:
     """``start``, ``start + step``, ...: computed in 64 bits, and rounded to the dtype."""
     whole = element.category < 2
     exact = whole or (element.name == "float32" and count <= 1 << 24)  # it has all these numbers
     if exact and element.itemsize >= 4 and not start and step == 1 and count < 1 << 31:
-        return counted(count, element.numpy)
-    values = counted(count, numpy.int64 if whole else numpy.float64)
+        return counted(xp, count, element.numpy)
+    values = counted(xp, count, numpy.int64 if whole else numpy.float64)
     if step != 1:
         values *= step
     if start != 0:
@@ -828,10 +840,10 @@ def steps_from(start: Any, step: Any, count: int, element: dtype) -> Any:
 ROW = 4096
 
 
-def counted(count: int, element: Any) -> Any:
+def counted(xp: Any, count: int, element: Any) -> Any:
     """The numbers from 0 to ``count - 1``: many are made in rows, which NumPy does in a third of the time."""
-    if count < 4 * ROW:
-        return numpy.arange(count, dtype=element)
+    if count < 4 * ROW or not is_numpy(xp):
+        return xp.arange(count, dtype=element)
     values = numpy.empty(count, element)
     whole = count // ROW * ROW
     starts = numpy.arange(0, whole, ROW, dtype=element)[:, None]
@@ -928,8 +940,8 @@ def bounds_dtype(name: str, start: Any, end: Any, dtype: Any) -> dtype:
     return get_default_dtype().to_complex() if any(each.is_complex for each in kinds) else get_default_dtype()
 
 
-def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype) -> Any:
-    """``steps`` numbers from start to end, computed from the nearer end."""
+def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype, xp: Any = numpy) -> Any:
+    """``steps`` numbers from start to end, computed from the nearer end; halves on the host."""
     if steps is None or isinstance(steps, float):
         raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
     steps = int(steps)
@@ -942,16 +954,16 @@ def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype) -> Any:
     if element.name == "float32":
         start, end = float(numpy.float32(start)), float(numpy.float32(end))
     if steps == 1:
-        return numpy.array([start], wide)
+        return xp.full(1, start, wide)
     step = (end - start) / (steps - 1) if steps > 1 else 0
     if element.name == "float32":
         step = float(numpy.float32(step))
-    half, values = steps // 2, numpy.empty(steps, wide)
-    place = counted(steps - half, numpy.float64)
-    numpy.multiply(place[:half], step, out=values[:half])
-    numpy.add(values[:half], start, out=values[:half])
-    numpy.multiply(place[::-1], step, out=values[half:])
-    numpy.subtract(end, values[half:], out=values[half:])
+    half, values = steps // 2, xp.empty(steps, wide)
+    place = counted(xp, steps - half, numpy.float64)
+    xp.multiply(place[:half], step, out=values[:half])
+    xp.add(values[:half], start, out=values[:half])
+    xp.multiply(place[::-1], step, out=values[half:])
+    xp.subtract(end, values[half:], out=values[half:])
     return values
 
 
@@ -1007,10 +1019,12 @@ def linspace(
     where = device_beside(device, start, end)
     if where.type == "meta":
         return finished(empty_on(as_shape("linspace", (steps,)), element, where), requires_grad)
-    values = evenly("linspace", start, end, steps, element)
-    if element.category < 2:
-        values = numpy.trunc(values)
-    return finished(from_host(values.astype(element.numpy), device), requires_grad)
+
+    def numbers(xp: Any) -> Any:
+        values = evenly("linspace", start, end, steps, element, xp)
+        return (xp.trunc(values) if element.category < 2 else values).astype(element.numpy)
+
+    return finished(from_host(numbers(numpy), where) if element.is_half else computed_on(where, numbers), requires_grad)
 
 
 @composite(out="dtype", data_dependent=True, leaf="core::logspace")

@@ -120,7 +120,7 @@ def attention_weights(query: Tensor, key: Tensor, attn_mask: Tensor | None, fact
         scores = scores + attn_mask
         empty = (attn_mask == -math.inf).all(-1, keepdim=True)
     weights = scores.softmax(-1)
-    if empty is not None and (not values_known(empty) or empty.any()):
+    if empty is not None and (empty.device.type != "cpu" or not values_known(empty) or empty.any()):
         weights = weights.masked_fill(empty, 0)
     return weights
 
