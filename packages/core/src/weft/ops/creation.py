@@ -1231,7 +1231,24 @@ def triangle_indices(name: str, find: Any, row: int, col: int, offset: int, elem
         raise RuntimeError(
             f"{name}: not implemented for '{element.scalar_type_name}'; dtype must be weft.int32 or weft.int64"
         )
-    return from_host(numpy.stack(find(row, offset, col)).astype(element.numpy), device)
+    where = resolve_device(device)
+    backend = backend_of(where)
+    if is_numpy(backend.xp) or (state.intercepting and is_watched()):
+        return from_host(numpy.stack(find(row, offset, col)).astype(element.numpy), where)
+    with backend.guard(where.index):
+        found = triangle_on_device(backend.xp, row, col, offset, find is numpy.triu_indices)
+    return make(found.astype(element.numpy), key_of(element, where))
+
+
+def triangle_on_device(xp: Any, row: int, col: int, offset: int, upper: bool) -> Any:
+    """The positions of a triangle, of which only the number is found on the host."""
+    shift = offset if upper else offset + 1
+    edges = (numpy.arange(row) + shift).clip(0, col)  # of each row the first column that is in, or that is not
+    total = int((col - edges if upper else edges).sum())
+    edge = (xp.arange(row) + shift).clip(0, col)
+    ends, flat = xp.cumsum(col - edge if upper else edge), xp.arange(total)
+    line = xp.searchsorted(ends, flat, side="right")
+    return xp.stack([line, flat - ends[line] + (col if upper else edge[line])])
 
 
 @op("clone", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from weft._dtypes.dtypes import finfo, int64
@@ -50,7 +51,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor:
 
 @cumsum.kernel
 def _(xp, input, dim):
-    if input.ndim and dim == input.ndim - 1 and input.shape[-1] >= 256 and input.dtype.char in "fd":
+    if input.ndim and dim == input.ndim - 1 and input.shape[-1] >= 256 and input.dtype.char in "fd" and is_numpy(xp):
         return running_sum(xp, input)
     return in_order(xp, accumulated("cumsum", xp, input, dim)) if input.ndim else input.copy()
 
@@ -199,11 +200,31 @@ def _(xp, input, dim):
     made = xp.array(input, order="C")
     made[made.real == -xp.inf] = -xp.inf  # nothing was there to have an angle
     if not is_numpy(xp):
-        return scan(xp, lambda before, after, out: xp.copyto(out, log_of_sum(xp, before, after)), made, dim)
+        summed = scan(xp, lambda before, after, out: xp.copyto(out, log_of_sum(xp, before, after)), made, dim)
+        return on_their_branches(xp, made, summed, dim)
     lines = xp.moveaxis(made, dim, 0)  # a view
     for place in range(1, lines.shape[0]):
         lines[place] = log_of_sum(xp, lines[place - 1], lines[place])
     return made
+
+
+def on_their_branches(xp: Any, input: Any, summed: Any, dim: int) -> Any:
+    """Logarithms of running sums with the imaginary parts that adding one element after the other gives.
+
+    A scan finds them up to whole turns. `log_of_sum` stays within a quarter of a turn of its larger argument, which is
+    the new element or the sum before it.
+    """
+    values, found = xp.moveaxis(input, dim, 0), xp.moveaxis(summed, dim, 0)
+    begins = xp.ones(found.shape, bool)  # where the new element is the larger one
+    begins[1:] = values.real[1:] > found.real[:-1]
+    near = xp.concatenate([values[:1], found[:-1]]).imag
+    turns = xp.rint((xp.where(begins, values.imag, near) - found.imag) / (2 * math.pi))
+    turns = xp.where(xp.isfinite(turns), turns, 0)
+    sums = xp.cumsum(xp.where(begins, 0, turns), axis=0)
+    place = xp.arange(len(found)).reshape(-1, *[1] * (found.ndim - 1))
+    start = scan(xp, xp.maximum, xp.where(begins, place, 0), 0)
+    found.imag += (2 * math.pi) * (xp.take_along_axis(turns - sums, start, axis=0) + sums)
+    return summed
 
 
 @logcumsumexp.gradient("input")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
 from weft._tensor.base import Tensor
 from weft.autograd.grad_mode import no_grad
 from weft.ops._declare import composite
 from weft.ops._geometry import broadcast_shapes, wrap_dim
-from weft.ops.creation import from_host
+from weft.ops.creation import triu_indices
 from weft.ops.joining import broadcast_tensors
 from weft.ops.softmax import vector_norm
 
@@ -177,6 +175,6 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist: only supports 2D tensors, got: {input.ndim}D of shape {list(input.shape)}")
     check_vectors("pdist", input, input, p)
     rows = input.shape[0]
-    first, second = (from_host(each, input.device) for each in numpy.triu_indices(rows, 1))
+    first, second = triu_indices(rows, rows, 1, device=input.device).unbind()
     difference = input.index_select(0, first) - input.index_select(0, second)
     return vector_norm.op(difference, float(p), (1,), False)

@@ -22,7 +22,7 @@ from weft._tensor.named_results import named
 from weft.ops import pointwise
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import integers, require_tensors, wrap_dim, wrap_dims
-from weft.ops._numerics import fold, peaks
+from weft.ops._numerics import fold, is_numpy, peaks
 from weft.ops.joining import cat
 from weft.ops.pointwise import conj
 from weft.types import DType, Number
@@ -223,7 +223,8 @@ def total(xp: Any, input: Any, dim: tuple[int, ...], keepdim: bool) -> Any:
     rest = ndim - len(dim)
     last = math.prod(input.shape[rest:])
     if not (
-        input.dtype.char in "fd"
+        type(input) is numpy.ndarray
+        and input.dtype.char in "fd"
         and input.flags.c_contiguous
         and sorted(dim) == list(builtins.range(rest, ndim))
         and (last <= BLOCK if rest else True)
@@ -761,6 +762,9 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
         if not input.ndim:
             return input.copy(), xp.zeros((), xp.int64)
         where = getattr(input, find)(axis=dim)
+        if not is_numpy(xp):
+            values = reduce(name, input, dim, keepdim)
+            return values, xp.expand_dims(where, dim) if keepdim else where
         where = where.reshape((*input.shape[:dim], 1, *input.shape[dim + 1 :]))
         values = taken_along(xp, input, where, dim)
         return (values, where) if keepdim else (values.squeeze(dim), where.squeeze(dim))
