@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft import return_types
+from weft._devices.devices import backend_of, key_of
 from weft._dtypes.dtypes import int64, promote_types
+from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, local
 from weft._interception.torch_function import offer
 from weft._interception.transforms import values_known
@@ -321,7 +323,8 @@ def lstsq(
     S = decompositions.svdvals_op.op(input)
     rank = significant(S, atol, rtol).sum(-1) if S.shape[-1] else S.new_zeros(S.shape[:-1], dtype=int64)
     residuals = solution.reshape(-1)[:0].abs()
-    if driver != "gelsy" and input.shape[-2] > input.shape[-1] and (rank == input.shape[-1]).all():
+    full = driver == "gels" or (driver != "gelsy" and (rank == input.shape[-1]).all())  # gels is told so
+    if full and input.shape[-2] > input.shape[-1]:
         residuals = (matmul(input, solution) - columns).abs().square().sum(-2)
     return named("linalg_lstsq", "solution residuals rank singular_values")(
         solution.squeeze(-1) if is_vector else in_columns(solution),
@@ -804,9 +807,14 @@ ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)  # of matrix norms
 def significant(values: Any, atol: Any, rtol: Any) -> Any:
     """Which singular values count."""
     top = values.amax(-1)
-    limit = top * rtol if not hasattr(rtol, "shape") else top * top.new_tensor(rtol)
-    limit = limit.clamp(min=atol) if not hasattr(atol, "shape") else limit.maximum(top.new_tensor(atol))
+    limit = top * (rtol if not hasattr(rtol, "shape") else limits_like(top, rtol))
+    limit = limit.clamp(min=atol) if not hasattr(atol, "shape") else limit.maximum(limits_like(top, atol))
     return values > limit.unsqueeze(-1)
+
+
+def limits_like(top: Any, limits: Any) -> Any:
+    """An array of tolerances as a tensor of the dtype of the largest values."""
+    return make(backend_of(top.device).xp.asarray(limits, top.dtype.numpy), key_of(top.dtype, top.device))
 
 
 @composite(out="exact")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import numpy
@@ -12,7 +14,7 @@ from weft._engine.tensor import local
 from weft._errors import warn_deprecated
 from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
-from weft.backend import scientific
+from weft.backend import NoEquivalentError, scientific
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, require_tensors
 from weft.ops._lapack import (
@@ -745,7 +747,10 @@ def ldl_factor_op(A: Tensor, hermitian: bool) -> tuple[Tensor, Tensor, Tensor]:
 def _(xp, A, hermitian):
     batch, size = A.shape[:-2], A.shape[-1]
     routine = "hetrf" if hermitian and A.dtype.kind == "c" else "sytrf"
-    (factor,) = scientific(xp, "linalg", "linalg.ldl_factor").get_lapack_funcs((routine,), dtype=A.dtype)
+    routines = getattr(scientific(xp, "linalg", "linalg.ldl_factor"), "get_lapack_funcs", None)
+    if routines is None:
+        raise NoEquivalentError(f"linalg.ldl_factor: LAPACK's {routine} is not on this device; use .to('cpu')")
+    (factor,) = routines((routine,), dtype=A.dtype)
     LD, pivots = xp.empty(A.shape, A.dtype), xp.empty((*batch, size), xp.int32)
     info = xp.zeros(batch, xp.int32)
     for place in numpy.ndindex(*batch) if size else ():
@@ -770,8 +775,9 @@ def _(xp, LD, pivots, B, hermitian):
     batch = broadcast_shapes("linalg.ldl_solve", [LD.shape[:-2], B.shape[:-2]])
     LD, pivots, B = (xp.broadcast_to(each, batch + each.shape[-2:]) for each in (LD, pivots, B))
     result = xp.array(B)
+    rows = pivots[..., 0].tolist()  # at once: a device is waited for
     for place in numpy.ndindex(*batch):
-        ldl_solve_one(xp, LD[place], pivots[place][:, 0].tolist(), result[place], hermitian)
+        ldl_solve_one(xp, LD[place], reduce(getitem, place, rows), result[place], hermitian)
     return column_major(xp, result)
 
 
@@ -798,7 +804,7 @@ def ldl_solve_one(xp: Any, LD: Any, pivots: list[int], result: Any, hermitian: b
         blocks.append((slice(start, stop), stop, [stop - 1, abs(pivots[start]) - 1]))
         start = stop
     for block, stop, exchanged in blocks:
-        result[exchanged] = result[exchanged[::-1]]
+        exchange(result, *exchanged)
         result[stop:] -= LD[stop:, block] @ result[block]
         if stop - block.start == 1:
             result[block] /= LD[block, block]
@@ -809,7 +815,14 @@ def ldl_solve_one(xp: Any, LD: Any, pivots: list[int], result: Any, hermitian: b
     for block, stop, exchanged in reversed(blocks):
         below = LD[stop:, block].T
         result[block] -= (xp.conj(below) if hermitian else below) @ result[stop:]
-        result[exchanged] = result[exchanged[::-1]]
+        exchange(result, *exchanged)
+
+
+def exchange(rows: Any, first: int, second: int) -> None:
+    """Exchange two rows in place."""
+    if first != second:
+        kept = rows[first].copy()
+        rows[first], rows[second] = rows[second], kept
 
 
 def ldl_factor_checked(name: str, A: Any, hermitian: bool, check: bool) -> tuple[Any, Any, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from weft._devices.devices import backend_of
 from weft._engine.tensor import TensorBase
 from weft._engine.unresolved import values_of
 from weft._tensor.base import Tensor
@@ -183,12 +184,15 @@ def tolerances(name: str, A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
             return value
         if value._key.is_complex:
             raise RuntimeError(f"{name}: tolerance tensor of complex type is not supported")
-        return values_of(value._array) if has_values(value._array) else 0.0
+        return values_of(value.to(A.device)._array) if has_values(value._array) else 0.0  # type: ignore[attr-defined]
 
     if rtol is None:
-        eps = numpy.finfo(A._key.dtype.numpy).eps * max(A.shape[-2:])
+        eps = float(numpy.finfo(A._key.dtype.numpy).eps) * max(A.shape[-2:])
         given = plain(atol)
-        rtol = eps if given is None else numpy.where(numpy.asarray(given) > 0, 0.0, eps)
+        if given is not None and hasattr(given, "shape"):
+            rtol = backend_of(A.device).xp.where(given > 0, 0.0, eps)
+        else:
+            rtol = 0.0 if given is not None and given > 0 else eps
     return (0.0 if atol is None else plain(atol)), plain(rtol)
 
 
