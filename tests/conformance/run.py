@@ -40,6 +40,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 def chosen_columns(options: argparse.Namespace) -> list[str]:
     """Columns to run, in the order in which they are declared."""
+    from harness import other_devices  # noqa: F401  # adds columns
     from harness.columns import COLUMNS
 
     if options.columns == "all":

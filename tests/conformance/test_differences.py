@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from harness import columns, entries, ledger
+from harness import columns, entries, ledger, other_devices  # noqa: F401  # the last adds columns
 
 LISTED = tomllib.loads((Path(__file__).parent / "differences.toml").read_text(encoding="utf-8"))
 LISTED.pop("programs")  # see test_programs.py

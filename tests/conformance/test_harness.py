@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="PyTorch, the oracle, is installed in the co
 sys.path.insert(0, str(Path(__file__).parent))
 
 import torch
-from harness import columns, workers
+from harness import columns, other_devices, workers  # noqa: F401  # the second adds columns
 from harness.translate import Library, Translator
 
 FAULTY = """

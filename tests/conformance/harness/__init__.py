@@ -2,6 +2,6 @@
 
 The modules, in reading order: ``entries`` (which operators, which samples, what is left out), ``translate`` (a
 sample's values as values of the library under test), ``resolve`` (the library's function of an entry's name),
-``compare`` (one result with another), ``columns`` (what is claimed of an operator), ``workers`` (processes with a
-time limit), ``ledger`` (the list of what passes) and ``report``.
+``compare`` (one result with another), ``columns`` (what is claimed of an operator), ``other_devices`` (the same away
+from the CPU), ``workers`` (processes with a time limit), ``ledger`` (the list of what passes) and ``report``.
 """

@@ -186,7 +186,7 @@ def in_last_digit(sample: Any, seed: int) -> Any:
     return sample.transform(change)
 
 
-def _always(entry: Any) -> bool:
+def always(entry: Any) -> bool:
     return True
 
 
@@ -250,13 +250,13 @@ def _itself(value: Any) -> Any:
     return value
 
 
-@column("forward", _always)
+@column("forward", always)
 def forward(case: Case, sample: Any) -> None:
     """Values, dtypes, shapes and structure of the result."""
     _forward(case, sample)
 
 
-@column("forward_other", _always, _rest)
+@column("forward_other", always, _rest)
 def forward_other(case: Case, sample: Any) -> None:
     """The same with all other dtypes that PyTorch supports."""
     _forward(case, sample)
@@ -274,7 +274,7 @@ def reference(case: Case, sample: Any) -> None:
     _forward(case, sample)
 
 
-@column("noncontiguous", _always)
+@column("noncontiguous", always)
 def noncontiguous(case: Case, sample: Any) -> None:
     """The same with strided inputs."""
     _forward(case, sample.noncontiguous())
@@ -358,11 +358,11 @@ def _differentiations(case: Case, sample: Any) -> tuple[Differentiation, Differe
     )
 
 
-def _differentiable(entry: Any) -> bool:
+def differentiable(entry: Any) -> bool:
     return bool(entry.supports_autograd)
 
 
-def _twice_differentiable(entry: Any) -> bool:
+def _twicedifferentiable(entry: Any) -> bool:
     return bool(entry.supports_autograd and entry.supports_gradgrad)
 
 
@@ -381,19 +381,19 @@ def _gradient(case: Case, sample: Any) -> None:
     case.comparison(loosen=10)(expected, got, exact if double is not None else None)
 
 
-@column("gradient", _differentiable, _real, requires_grad=True)
+@column("gradient", differentiable, _real, requires_grad=True)
 def gradient(case: Case, sample: Any) -> None:
     """Gradients with respect to all inputs, and which results have one."""
     _gradient(case, sample)
 
 
-@column("gradient_complex", _differentiable, lambda entry: entries.dtypes(entry) & {"complex128"}, requires_grad=True)
+@column("gradient_complex", differentiable, lambda entry: entries.dtypes(entry) & {"complex128"}, requires_grad=True)
 def gradient_complex(case: Case, sample: Any) -> None:
     """The same with complex inputs: PyTorch's convention of the conjugate."""
     _gradient(case, sample)
 
 
-@column("second_gradient", _twice_differentiable, _double, requires_grad=True)
+@column("second_gradient", _twicedifferentiable, _double, requires_grad=True)
 def second_gradient(case: Case, sample: Any) -> None:
     """Gradients of the gradients."""
     reference, tried = _differentiations(case, sample)
@@ -437,7 +437,7 @@ def _after_write(module: Any, op: Any, args: Any, kwargs: Any, side: str, place:
 
 
 def _settled(entry: Any) -> bool:
-    return _differentiable(entry) and entry.name not in UP_TO_SIGN | MISDIFFERENTIATED
+    return differentiable(entry) and entry.name not in UP_TO_SIGN | MISDIFFERENTIATED
 
 
 @column("written", _settled, _double, requires_grad=True)
@@ -521,7 +521,7 @@ def _one(entry: Any) -> set[str]:
     return set([name for name in (*entries.MAIN_DTYPES, *sorted(found)) if name in found][:1])
 
 
-@column("vmap", _always, _one)
+@column("vmap", always, _one)
 def vmap(case: Case, sample: Any) -> None:
     """``func.vmap`` over a batch of two."""
     translator, args, kwargs = translated(case, sample)
@@ -791,97 +791,3 @@ def _run_samples(column: Column, case: Case, seed: int, tally: Tally) -> None:
             counted[1] += 1
             line = " ".join(str(error).split())[:300]
             tally.causes.setdefault(cause_of(error), f"{shown} -> {type(error).__name__}: {line}")
-
-
-def _without_memory(value: Any, module: Any, storages: dict[int, Any]) -> Any:
-    """A nested value with a meta tensor of the same geometry, in a storage of the same size, for each tensor."""
-    if isinstance(value, module.Tensor):
-        memory = value.untyped_storage()
-        key = (memory.data_ptr(), memory.nbytes(), value.dtype)
-        if key not in storages:
-            count = memory.nbytes() // value.element_size()
-            storages[key] = module.empty(count, dtype=value.dtype, device="meta")
-        place = 0 if not value.numel() else value.storage_offset()
-        geometry = (tuple(value.shape), tuple(value.stride()), place)
-        made = (
-            storages[key].as_strided(*geometry)
-            if memory.nbytes()
-            else module.empty_strided(*geometry[:2], dtype=value.dtype, device="meta")
-        )
-        return made.detach().requires_grad_(value.requires_grad)
-    if isinstance(value, list | tuple) and type(value) in (list, tuple):
-        return type(value)(_without_memory(item, module, storages) for item in value)
-    if isinstance(value, dict):
-        moved = {key: _without_memory(item, module, storages) for key, item in value.items()}
-        return moved | ({"device": "meta"} if moved.get("device") is not None else {})
-    return value
-
-
-def _told(value: Any, module: Any) -> list[Any]:
-    """Shape, dtype and the strides that mean something of each tensor of a result."""
-    return [
-        (
-            tuple(each.shape),
-            str(each.dtype).rpartition(".")[2],
-            [step for step, size in zip(each.stride(), each.shape, strict=True) if size > 1] if each.numel() else [],
-        )
-        for each in tensors(value, module.Tensor)
-    ]
-
-
-def _gradients_told(result: Any, given: Any, module: Any) -> list[Any]:
-    """Shape and dtype of the gradients of all inputs."""
-    outputs = [each for each in tensors(result, module.Tensor) if each.requires_grad]
-    inputs = [each for each in tensors(given, module.Tensor) if each.requires_grad]
-    if not outputs or not inputs:
-        return []
-    sums = [(each.abs() if each.is_complex() else each).sum() for each in outputs]
-    found = module.autograd.grad(sums, inputs, allow_unused=True)
-    return [None if each is None else (tuple(each.shape), each.dtype) for each in found]
-
-
-def _meta(case: Case, sample: Any, differentiates: bool) -> None:
-    module = case.library.module
-    translator, *given = translated(case, sample)
-    function = resolve.function(case.entry, translator)
-    if any(each.layout is not module.strided for each in tensors(given, module.Tensor)):
-        raise Unjudged("a sparse tensor")
-    args, kwargs = _without_memory(given, module, {})
-    their_args, their_kwargs = _without_memory(list(arguments(sample)), torch, {})
-    here = case.judged(lambda: function(*given[0], **given[1]))
-    expected = [_told(here, module)]
-    try:
-        theirs = case.entry.op(*their_args, **their_kwargs)
-        if differentiates:
-            _gradients_told(theirs, (their_args, their_kwargs), torch)
-        expected.append(_told(theirs, torch))
-        refusal = None
-    except Exception as error:
-        refusal = error
-    try:
-        there = function(*args, **kwargs)
-        told = _told(there, module)
-        grads = _gradients_told(there, (args, kwargs), module) if differentiates else []
-    except RuntimeError as error:
-        if refusal is None:
-            raise
-        raise Unjudged("PyTorch refuses it as well") from error
-    if told not in expected:
-        raise Mismatch("shape, dtype or strides", f"{told} instead of {expected}")
-    devices = None if refusal else [each.is_meta for each in tensors(theirs)]
-    if devices not in (None, [each.is_meta for each in tensors(there, module.Tensor)]):
-        raise Mismatch("a result on another device")
-    if differentiates and grads != case.judged(lambda: _gradients_told(here, given, module)):
-        raise Mismatch("shape or dtype of gradients", str(grads))
-
-
-@column("meta", _always)
-def meta(case: Case, sample: Any) -> None:
-    """On the meta device: shapes, dtypes and strides as PyTorch's meta tensors have them, or the library's result."""
-    _meta(case, sample, False)
-
-
-@column("meta_gradient", _differentiable, lambda entry: entries.dtypes(entry) & {"float32"}, requires_grad=True)
-def meta_gradient(case: Case, sample: Any) -> None:
-    """The same with backward: the gradients' shapes and dtypes are those of the library's on the CPU."""
-    _meta(case, sample, True)
