@@ -18,5 +18,12 @@ WAITS = {
     "equal": VALUE,
     "allclose": VALUE,
     "core::allclose": VALUE,
+    "nn.functional.one_hot": SIZE + ", where the number of classes is not given",
+    "nn.functional.embedding_bag": "the bags of mode='max' are cut out by their sizes",
+    "nn.functional.grouped_mm": "the groups are cut out by their ends",
+    "nn.functional.gaussian_nll_loss": "whether a variance is negative, as PyTorch does",
+    "nn.functional.ctc_loss": "lengths in tensors are read, as PyTorch does",
 }
-UPLOADS: dict[str, str] = {}
+UPLOADS: dict[str, str] = {
+    "nn.functional.ctc_loss": "lengths are given by the host, as to PyTorch",
+}

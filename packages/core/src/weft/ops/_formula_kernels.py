@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 
 from weft.ops._expressions import FUNCTIONS, Expression, Program, apply, exp, steps_of
+from weft.ops._numerics import is_numpy as of_numpy
 from weft.ops._registry import registry
 
 BLOCK = 1 << 15  # elements of a block
@@ -32,13 +33,13 @@ EXPANSIONS: dict[str, Callable[..., Any]] = {
 
 def array_kernels(program: Program, xp: Any, element: Any, broadcasts: bool) -> Callable[..., Any]:
     """What makes, of a program's numbers, its kernel for arrays of a namespace and of a NumPy dtype."""
-    is_numpy = getattr(xp, "ndarray", None) is numpy.ndarray
+    is_numpy = of_numpy(xp)
     has_clip = is_numpy and element.itemsize > 2
     writer = Writer(expanded(program, {"clip"} if has_clip else set()), xp, element, is_numpy)
     given = ", ".join(writer.arguments.values())
     numbers = [f"if type({each}) in (int, float): {each} = constant({each})" for each in writer.arguments.values()]
     writer.define(f"plain({given})", [*numbers * broadcasts, *writer.body(reuses=False)])
-    if not hasattr(xp.add, "nin"):  # no function of NumPy's kind
+    if not hasattr(xp.add, "nin") or writer.rounds:  # no function of NumPy's kind, or none that writes to its dtype
         return writer.compiled("plain")
     if writer.has_blocks:
         body = list(writer.body(reuses=True, blocks=True))
@@ -83,6 +84,9 @@ class Writer:
         The arrays that the last body takes for its temporaries, beside ``out``.
     is_numpy, has_blocks : bool
         Whether they are NumPy's; and whether there are temporaries, for which blocks are worth it.
+    rounds : bool
+        Whether the result may be wider than the dtype: CuPy computes bfloat16 beside Python's floats in float32, and so
+        it chooses.
     """
 
     def __init__(self, program: Program, xp: Any, element: Any, is_numpy: bool) -> None:
@@ -95,6 +99,7 @@ class Writer:
         values = (*program.arguments, *program.steps)
         self.numbers = {each: f"n{place}" for place, each in enumerate(values) if each.sort == "number"}
         self.has_blocks = self.is_numpy and len(program.steps) > 1
+        self.rounds = not is_numpy and element.kind == "V" and program.result.sort == "array"
         self.spare: list[str] = []
         self.constants: dict[str, str] = {}  # names by what they are
         self.names: dict[str, Any] = {"constant": self.constant, "copy_like": copy_like, "single": numpy.float32}
@@ -104,6 +109,7 @@ class Writer:
             "nan": math.nan,
             "in_blocks": in_blocks,
             "putmask": numpy.putmask,
+            "element": element,
             "select": select,
         }
         self.lines: list[str] = []
@@ -186,7 +192,9 @@ class Writer:
                 yield f"{name} = {self.call(step, values)}"
             places[step] = name
         result = places[self.program.result]
-        if not blocks:
+        if self.rounds:
+            yield f"return {result}.astype(element, copy=not {len(steps)})"
+        elif not blocks:
             yield f"return {result}" if steps else f"return {self.function('positive')}({result})"
         elif result != "out":
             yield f"out[...] = {result}"

@@ -941,7 +941,7 @@ def bounds_dtype(name: str, start: Any, end: Any, dtype: Any) -> dtype:
 
 
 def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype, xp: Any = numpy) -> Any:
-    """``steps`` numbers from start to end, computed from the nearer end; halves on the host."""
+    """``steps`` numbers from start to end, computed from the nearer end."""
     if steps is None or isinstance(steps, float):
         raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
     steps = int(steps)
@@ -950,7 +950,7 @@ def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype, xp: Any 
     start, end = (fitting(name, each, element) for each in (start, end))
     wide = numpy.complex128 if element.is_complex else numpy.float64
     if element.is_half:
-        return evenly_in_half(start, end, steps, element.numpy.type)
+        return evenly_in_half(xp, start, end, steps, element.numpy.type)
     if element.name == "float32":
         start, end = float(numpy.float32(start)), float(numpy.float32(end))
     if steps == 1:
@@ -967,15 +967,22 @@ def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype, xp: Any 
     return values
 
 
-def evenly_in_half(start: Any, end: Any, steps: int, number: Any) -> Any:
+def evenly_in_half(xp: Any, start: Any, end: Any, steps: int, number: Any) -> Any:
     """Evenly spaced numbers of a dtype of 16 bits, each operation rounded to it."""
     first, last = number(start), number(end)
     if steps == 1:
-        return numpy.array([first])
+        return xp.full(1, float(first), number)
     step = number(last - first) / number(steps - 1) if steps else number(0)
-    place = numpy.arange(steps)
+    place = xp.arange(steps)
     after, before = place.astype(number), (steps - place - 1).astype(number)
-    return numpy.where(place < steps // 2, first + step * after, last - step * before)
+    if is_numpy(xp):
+        return numpy.where(place < steps // 2, first + step * after, last - step * before)
+
+    def rounded(values: Any) -> Any:  # beside Python's numbers halves are computed in float32
+        return values.astype(number).astype(numpy.float32)
+
+    rising = rounded(rounded(after * float(step)) + float(first))
+    return xp.where(place < steps // 2, rising, rounded(float(last) - rounded(before * float(step))))
 
 
 @composite(
@@ -1024,7 +1031,7 @@ def linspace(
         values = evenly("linspace", start, end, steps, element, xp)
         return (xp.trunc(values) if element.category < 2 else values).astype(element.numpy)
 
-    return finished(from_host(numbers(numpy), where) if element.is_half else computed_on(where, numbers), requires_grad)
+    return finished(computed_on(where, numbers), requires_grad)
 
 
 @composite(out="dtype", data_dependent=True, leaf="core::logspace")
