@@ -809,7 +809,9 @@ def __bool__(self: Any) -> bool:
     if self._key.wrapped:
         refuse_values("bool()", self)
     try:
-        return bool(item(self) if state.intercepting and is_watched() else self._array)
+        if state.intercepting and is_watched():
+            return bool(item(self))
+        return bool(self._array if isinstance(self._array, numpy.ndarray) else number_of(self))
     except NotImplementedError as error:
         raise without_number(self, error) from None
 

@@ -29,7 +29,7 @@ from weft.ops._geometry import (
     wrap_dims,
 )
 from weft.ops._numerics import constant, is_numpy
-from weft.ops._positions import check_positions, waits
+from weft.ops._positions import check_positions, positioned, waits
 from weft.ops.creation import arange, contiguous_copy, empty
 from weft.ops.views import diagonal, embed, expand, narrow, reshape
 from weft.types import Scalar
@@ -609,7 +609,8 @@ def repeat_interleave(
         return input.index_select(dim, repeats.new_empty(output_size, dtype=int64))
     if waits(repeats) and output_size is not None:
         counts = expand(reshape(repeats, -1), size).to(int64)
-        return input.index_select(dim, repeated_positions.op(counts, output_size))
+        places = positioned("repeat_interleave", RuntimeError, repeated_positions.op, counts, output_size)
+        return input.index_select(dim, places)
     if (repeats < 0).any():
         raise RuntimeError(f"repeat_interleave: repeats can not be negative; got {repeats.min().item()}")
     counts = expand(reshape(repeats, -1), size).to(int64)
