@@ -182,6 +182,18 @@ class Generator:
         """Whether samples are a function of (seed, offset), so that they can be drawn again."""
         return getattr(self._stream, "offset", None) is not None
 
+    def reserve(self, n: int) -> Any:
+        """Reserve the samples by which dropout keeps n elements, to draw them as often as they are needed.
+
+        Returns
+        -------
+        The place from which the sampler ``kept`` draws them, or None where they cannot be drawn twice: the generator is
+        not counter-based, or the call is captured, and runs again with other samples.
+        """
+        if local.interceptors or local.levels or not self.is_counter_based:
+            return None
+        return self.draw("reserve", n)
+
     def _counted(self) -> Any:
         if not self.is_counter_based:
             raise RuntimeError(f"{self.device.type.upper()} Generator does not use offset; take get_state() instead")
@@ -338,6 +350,18 @@ def fork_rng(
     finally:
         for generator, state in zip(generators, states, strict=True):
             generator.set_state(state)
+
+
+def default_states(devices: Iterable[device] = ()) -> dict[device, Tensor]:
+    """The states of the default generators in use, and of those of the devices, to set again by `restore_states`."""
+    used = [where for where in dict.fromkeys([*_defaults, *devices]) if where.type != "meta"]
+    return {where: default_generator_of(where).get_state() for where in used}
+
+
+def restore_states(states: dict[device, Tensor]) -> None:
+    """Set the default generators' states to what `default_states` returned."""
+    for where, kept in states.items():
+        default_generator_of(where).set_state(kept)
 
 
 def forked_devices(devices: Iterable[Any] | None, device_type: str) -> list[device]:

@@ -40,7 +40,7 @@ minimum_ mm mul mul_ neg neg_ norm pow pow_ powsum reciprocal reciprocal_ round 
 sign sign_ sin sin_ sinh sinh_ sqrt sqrt_ sub sub_ tan tan_ tanh tanh_ trunc trunc_ zero_
 """,
     "nn": """
-adaptive_max_pool_with_indices attention attention_gradient avg_pool avg_pool_gradient batch_norm_gradient
+adaptive_max_pool_with_indices attention attention_gradient avg_pool avg_pool_gradient bag_numbers batch_norm_gradient
 batch_norm_training binary_cross_entropy binary_cross_entropy_with_logits channel_affine conv1d conv1d_input_gradient
 conv1d_weight_gradient conv2d conv2d_input_gradient conv2d_weight_gradient conv3d conv3d_input_gradient
 conv3d_weight_gradient cross_entropy cross_entropy_gradient ctc_loss ctc_loss_gradient difference_loss
@@ -50,9 +50,9 @@ gru_layer_gradient hardsigmoid hardsigmoid_backward hardswish hardswish_backward
 int_conv2d int_conv3d layer_norm layer_norm_gradient leaky_relu leaky_relu_backward linear logits_loss_gradient
 logsigmoid logsigmoid_backward lstm_layer lstm_layer_gradient max_pool_gradient max_pool_with_indices mish
 mish_backward nll_loss nll_loss_gradient normalized one_hot pad_constant pad_inside pad_inside_backward prelu
-prelu_backward resample rms_norm rms_norm_gradient rnn_layer rnn_layer_gradient sample sample_grid_gradient
-sample_input_gradient shrink shrink_backward silu silu_backward softplus softplus_backward softsign softsign_backward
-threshold unfold
+prelu_backward redrawn_attention redrawn_dropout resample rms_norm rms_norm_gradient rnn_layer rnn_layer_gradient
+sample sample_grid_gradient sample_input_gradient shrink shrink_backward silu silu_backward softplus softplus_backward
+softsign softsign_backward threshold unfold
 """,
     "optim": """
 adadelta_step adagrad_step adam_step adamax_step asgd_step nadam_step radam_step rmsprop_step rprop_step sgd_step

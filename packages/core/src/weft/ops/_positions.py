@@ -128,6 +128,25 @@ def assert_below(name: str, values: Any, bound: int, words: str) -> None:
         backend.assert_below(array, bound, (name, bound, words), error, checks == "now")
 
 
+def assert_none(xp: Any, name: str, wrong: Any, words: str) -> None:
+    """For kernels: no element of an array of truth values on a device is true; asserted as positions are.
+
+    Parameters
+    ----------
+    xp : module
+    name : str
+        The function's, which the error begins with.
+    wrong : array of bool
+    words : str
+        The error.
+    """
+    backend = owners_of(xp)[0]
+    checks = backend.index_checks()
+    if checks != "never" and wrong.size:
+        error = partial(assertion_failed, name, words, wrong.dtype.itemsize, checks == "later")
+        backend.assert_below(wrong, 1, (name, words), error, checks == "now")
+
+
 def assertion_failed(name: str, words: str, itemsize: int, later: bool, found: int) -> Exception:
     said = f"{name}: {words.format(signed(found, itemsize))}"
     return AcceleratorError(f"{said}. {LATER}") if later else RuntimeError(said)

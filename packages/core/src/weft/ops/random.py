@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices.devices import key_of, remember_new_key, resolve_device
+from weft._devices.devices import backend_of, key_of, remember_new_key, resolve_device
 from weft._docstrings import LIKE_OPTIONS, OPTIONS, documented
 from weft._dtypes.dtypes import element_type, finfo, float16, get_default_dtype, int64
 from weft._dtypes.float8 import refuse_float8
@@ -25,6 +25,7 @@ from weft._tensor.layout import is_strided
 from weft.ops._declare import composite, number_in, op
 from weft.ops._geometry import as_shape, broadcast_shapes, has_values
 from weft.ops._inplace import write_out
+from weft.ops._positions import assert_none
 from weft.ops.creation import zeros_like
 from weft.ops.reductions import reduce
 from weft.random import Generator, default_generator_of, generator_for
@@ -732,7 +733,7 @@ def _(xp, input, p_each, p, generator):
     if p_each is None:
         flat = generator.sample("bernoulli", input.size, p)
     else:
-        check_probabilities("bernoulli_", p_each)
+        check_probabilities(xp, "bernoulli_", p_each)
         flat = generator.sample("bernoulli_each", flat_in_memory_order(xp, p_each, input))
     return in_memory_order(flat.astype(input.dtype), input)
 
@@ -759,7 +760,7 @@ def _bernoulli_each(input: Tensor, p: float | None, generator: Generator) -> Ten
 @_bernoulli_each.kernel
 def _(xp, input, p, generator):
     if p is None:
-        check_probabilities("bernoulli", input)
+        check_probabilities(xp, "bernoulli", input)
         ordered = input if input.flags.c_contiguous else xp.ascontiguousarray(input)
         flat = generator.sample("bernoulli_each", ordered.reshape(-1))
     else:
@@ -901,13 +902,18 @@ def normal_into(out: Any, mean: Any, std: Any, shape: tuple[int, ...], source: A
     to_fill = room("normal", out, shape)
     check_continuous("normal", out.dtype)
     if isinstance(std, TensorBase):
-        check_deviations(std._array)
+        check_deviations(backend_of(std._key.device).xp, std._array)
         return write_out("normal", out, _normal.op(to_fill, 0.0, 1.0, source) * std + mean)
     return write_out("normal", out, _normal.op(to_fill, 0.0, std, source) + mean)
 
 
-def check_deviations(std: Any) -> None:
-    if std.size and has_values(std) and not bool((std >= 0).all()):
+def check_deviations(xp: Any, std: Any) -> None:
+    """Standard deviations are not negative, nor NaN."""
+    if not std.size or not has_values(std):
+        return
+    if type(std) is not numpy.ndarray:
+        assert_none(xp, "normal", xp.logical_not(std >= 0), "expects all elements of std >= 0.0; pass std.abs()")
+    elif not bool((std >= 0).all()):
         raise RuntimeError(f"normal: expects all elements of std >= 0.0, got {std.min()}; pass std.abs()")
 
 
@@ -922,7 +928,7 @@ def _normal_each(
 @_normal_each.kernel
 def _(xp, mean, std, constant_mean, constant_std, generator):
     if std is not None:
-        check_deviations(std)
+        check_deviations(xp, std)
     present = [each for each in (mean, std) if each is not None]
     shape = numpy.broadcast_shapes(*[each.shape for each in present])
     element = present[0].dtype
@@ -998,14 +1004,26 @@ def multinomial(
 @multinomial.kernel
 def _(xp, input, count, replacement, generator):
     rows = input if input.ndim == 2 else input[None]
-    if rows.size and has_values(rows):
-        largest = rows.max(axis=1)
-        if not (rows.min() >= 0 and largest.max() < math.inf):  # nan is not
-            raise RuntimeError("multinomial: probability tensor contains either `inf`, `nan` or element < 0")
-        if not bool((largest > 0).all()):
-            raise RuntimeError("multinomial: invalid multinomial distribution (sum of probabilities <= 0)")
+    check_weights(xp, rows)
     drawn = generator.sample("multinomial", rows, count, replacement)
     return drawn if input.ndim == 2 else drawn[0]
+
+
+def check_weights(xp: Any, rows: Any) -> None:
+    """Weights to draw by are not negative, nor NaN, and finite; some of each row are positive."""
+    if not rows.size or not has_values(rows):
+        return
+    invalid = "probability tensor contains either `inf`, `nan` or element < 0"
+    empty = "invalid multinomial distribution (sum of probabilities <= 0)"
+    if type(rows) is not numpy.ndarray:
+        assert_none(xp, "multinomial", xp.logical_not(xp.logical_and(rows >= 0, rows < math.inf)), invalid)
+        assert_none(xp, "multinomial", xp.logical_not((rows > 0).any(axis=1)), empty)
+        return
+    largest = rows.max(axis=1)
+    if not (rows.min() >= 0 and largest.max() < math.inf):  # nan is not
+        raise RuntimeError(f"multinomial: {invalid}")
+    if not bool((largest > 0).all()):
+        raise RuntimeError(f"multinomial: {empty}")
 
 
 @op(dtypes="float", vmap="random")
@@ -1036,14 +1054,23 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 @poisson.kernel
 def _(xp, input, generator):
-    if has_values(input) and not bool((input >= 0).all()):
-        raise RuntimeError("poisson: invalid Poisson rate, expected rate to be non-negative")
-    if has_values(input) and not bool((input < math.inf).all()):
-        raise RuntimeError("poisson: invalid Poisson rate, expected rate to be finite")
+    check_rates(xp, input)
     return generator.sample("poisson", xp.ascontiguousarray(input).reshape(-1)).reshape(input.shape)
 
 
 poisson.gradient("input")(no_gradient)
+
+
+def check_rates(xp: Any, rates: Any) -> None:
+    """Rates are not negative, nor NaN, and finite."""
+    if not has_values(rates):
+        return
+    for wanted, right in (("non-negative", rates >= 0), ("finite", rates < math.inf)):
+        words = f"invalid Poisson rate, expected rate to be {wanted}"
+        if type(rates) is not numpy.ndarray:
+            assert_none(xp, "poisson", xp.logical_not(right), words)
+        elif not bool(right.all()):
+            raise RuntimeError(f"poisson: {words}")
 
 
 @op(tensors="count prob", dtypes="float", vmap="random")
@@ -1138,9 +1165,14 @@ def check_probability_dtype(name: str, p: Any) -> None:
         )
 
 
-def check_probabilities(name: str, p: Any) -> None:
+def check_probabilities(xp: Any, name: str, p: Any) -> None:
     """Probabilities are in [0, 1]."""
-    if p.size and has_values(p) and not (reduce("min", p, None) >= 0 and reduce("max", p, None) <= 1):  # nan is not
+    if not p.size or not has_values(p):
+        return
+    if type(p) is not numpy.ndarray:
+        wrong = xp.logical_not(xp.logical_and(p >= 0, p <= 1))
+        assert_none(xp, name, wrong, "probabilities must be in [0, 1]; pass logits through sigmoid() first")
+    elif not (reduce("min", p, None) >= 0 and reduce("max", p, None) <= 1):  # nan is not
         raise RuntimeError(
             f"{name}: probabilities must be in [0, 1], got elements from {p.min()} to {p.max()}; "
             "pass logits through sigmoid() first"

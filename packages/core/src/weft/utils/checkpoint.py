@@ -16,7 +16,7 @@ from weft.autograd import backward
 from weft.autograd.function import Function
 from weft.autograd.grad_mode import enable_grad
 from weft.autograd.graph import saved_tensors_hooks
-from weft.random import fork_rng, get_rng_state, set_rng_state
+from weft.random import default_states, fork_rng, restore_states
 
 __all__ = [
     "CheckpointError",
@@ -224,7 +224,7 @@ class Recomputation:
 
     def __init__(self, function: Any, args: Any, kwargs: Any, preserve_rng_state: bool, context: Any) -> None:
         self.call = (function, args, kwargs)
-        self.rng_state = get_rng_state() if preserve_rng_state else None
+        self.rng_states = random_states(args) if preserve_rng_state else {}
         self.context = context
         self.precision = local.precision
         self.shapes: list[Any] = []
@@ -252,16 +252,14 @@ class Recomputation:
             return tensor
 
         with (
-            fork_rng(enabled=self.rng_state is not None),
+            same_random_numbers(self.rng_states),
             enable_grad(),
             same_precision(self.precision),
             saved_tensors_hooks(keep, lambda tensor: tensor),
             self.context,
+            suppress(StopRecomputation),
         ):
-            if self.rng_state is not None:
-                set_rng_state(self.rng_state)
-            with suppress(StopRecomputation):
-                function(*args, **kwargs)
+            function(*args, **kwargs)
         self.compare([facts(each) for each in kept])
         return kept
 
@@ -307,6 +305,19 @@ def warn_of_default(name: str) -> None:
     )
 
 
+def random_states(args: Any) -> dict[Any, Any]:
+    """The states of all default generators that a function may draw from: those in use, and its arguments' devices'."""
+    return default_states(each.device for each in args if isinstance(each, Tensor) and each.device.type != "cpu")
+
+
+@contextmanager
+def same_random_numbers(states: dict[Any, Any]) -> Iterator[None]:
+    """In this block the default generators draw as they did from these states on; then they go on as before."""
+    with fork_rng([where for where in states if where.type != "cpu"], enabled=bool(states)):
+        restore_states(states)
+        yield
+
+
 def facts(tensor: Any) -> dict[str, Any]:
     """What two computations are compared by."""
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
@@ -322,7 +333,7 @@ class CheckpointFunction(Function):
         """Compute without recording."""
         check_backward_validity(args)
         ctx.function = function
-        ctx.rng_state = get_rng_state() if preserve_rng_state else None
+        ctx.rng_states = random_states(args) if preserve_rng_state else {}
         ctx.precision = local.precision
         ctx.places = [n for n, each in enumerate(args) if isinstance(each, TensorBase)]
         ctx.others = [None if isinstance(each, TensorBase) else each for each in args]
@@ -346,9 +357,7 @@ class CheckpointFunction(Function):
         args = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors):
             args[place] = tensor.detach().requires_grad_(tensor._requires_grad)
-        with fork_rng(enabled=ctx.rng_state is not None), enable_grad(), same_precision(ctx.precision):
-            if ctx.rng_state is not None:
-                set_rng_state(ctx.rng_state)
+        with same_random_numbers(ctx.rng_states), enable_grad(), same_precision(ctx.precision):
             outputs = ctx.function(*args)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [(out, grad) for out, grad in zip(outputs, grads) if isinstance(out, TensorBase) and out._requires_grad]

@@ -22,6 +22,7 @@ from weft.ops.pointwise import tanh as core_tanh
 from weft.ops.softmax import log_softmax as core_log_softmax
 from weft.ops.softmax import log_softmax_op, softmax_op
 from weft.ops.softmax import softmax as core_softmax
+from weft.random import default_generator_of
 
 # Gradients of smooth functions are one op each, which computes them in blocks and a backend may have in one pass.
 BACKWARD: Any = {
@@ -607,6 +608,8 @@ def random_slopes(input: Tensor, lower: float, upper: float) -> Tensor:
     if input.is_meta:
         return input * weft.ones_like(input.detach())
     negative = input.detach() <= 0
+    if default_generator_of(input.device).is_counter_based:  # one for each element, wherever the negative ones are
+        return input * weft.where(negative, weft.empty_like(input.detach()).uniform_(lower, upper), 1)
     drawn = input.new_empty(int(negative.sum()), dtype=weft.float64).uniform_(lower, upper)
     slopes = weft.ones_like(input.detach()).masked_scatter(negative, drawn.to(input.dtype))
     return input * slopes

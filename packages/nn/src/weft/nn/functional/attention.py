@@ -12,12 +12,13 @@ from weft.library.declare import in_half_precision, op
 from weft.library.numerics import peaks
 from weft.library.state import local
 from weft.nn.functional._common import require_flags
-from weft.nn.functional.dropout import dropout, noise
+from weft.nn.functional.dropout import dropout, noise, redrawn_dropout
 from weft.nn.functional.linear import linear
 from weft.nn.functional.padding import pad
 from weft.ops.joining import triangle_mask
 from weft.ops.matrices import with_product
 from weft.ops.reductions import total as total_of
+from weft.random import generator_for
 
 
 @in_half_precision
@@ -137,7 +138,13 @@ def fused_attention(
     """Attention as one op; the weights that dropout leaves are drawn as `dropout` draws them."""
     drawn = None
     if dropout_p > 0:
-        drawn = noise(query.detach(), (*query.shape[:-1], key.shape[-2]), dropout_p)
+        shape = (*query.shape[:-1], key.shape[-2])
+        generator = generator_for("scaled_dot_product_attention", None, query.device)
+        place = generator.reserve(math.prod(shape))
+        if place is not None:
+            options = factor, is_causal, 1 - dropout_p, generator, place
+            return redrawn_attention.op(query, key, value, attn_mask, *options)[0]
+        drawn = noise(query.detach(), shape, dropout_p)
     return attention_op.op(query, key, value, attn_mask, drawn, factor, is_causal)[0]
 
 
@@ -165,7 +172,8 @@ def scores_array(xp: Any, query: Any, key: Any, mask: Any, factor: float, is_cau
 
 
 @attention_op.kernel
-def _(xp, query, key, value, mask, drawn, factor, is_causal):
+def attend_arrays(xp, query, key, value, mask, drawn, factor, is_causal):
+    """The kernel of `attention_op`."""
     weights = scores_array(xp, query, key, mask, factor, is_causal)
     last = weights.ndim - 1
     most = peaks(xp, weights, last)
@@ -198,6 +206,52 @@ def _(batch):
     weights = attention_weights(query, key, mask, factor, is_causal)
     result = weft.matmul(weights if drawn is None else weights * drawn, value)
     return batch.whole((result, query.new_zeros(query.shape[:-1])))  # the gradients of a batch do without the sums
+
+
+@op(tensors="query key value mask", compute_dtype="float32", dtypes="float", namespace="nn")
+def redrawn_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    factor: float,
+    is_causal: bool,
+    kept: float,
+    generator: Any,
+    place: Any,
+) -> tuple[Tensor, Tensor]:
+    """`attention_op` of which the weights are dropped as by `redrawn_dropout`: what is drawn is not kept."""
+    return redrawn_attention.op(query, key, value, mask, factor, is_causal, kept, generator, place)
+
+
+@redrawn_attention.kernel
+def _(xp, query, key, value, mask, factor, is_causal, kept, generator, place):
+    shape = (*query.shape[:-1], key.shape[-2])
+    happens = generator.sample("kept", place, math.prod(shape), kept).reshape(shape)
+    drawn = happens * query.dtype.type(1 / kept)
+    return attend_arrays(xp, query, key, value, mask, drawn, factor, is_causal)
+
+
+@redrawn_attention.gradient("query key value")
+def _(grads, query, key, value, mask, later_outputs, factor, is_causal, kept, generator, place):
+    drawn = redrawn_weights(query, key, kept, generator, place)
+    if local.grad_enabled:
+        return attention_slopes(grads[0], query, key, value, mask, drawn, factor, is_causal)
+    return attention_gradient.op(grads[0], query, key, value, mask, drawn, later_outputs[0], factor, is_causal)
+
+
+@redrawn_attention.vmap
+def _(batch):
+    query, key, value, mask, factor, is_causal, *source = batch.as_seen()
+    drawn = redrawn_weights(query, key, *source)
+    result = weft.matmul(attention_weights(query, key, mask, factor, is_causal) * drawn, value)
+    return batch.whole((result, query.new_zeros(query.shape[:-1])))
+
+
+def redrawn_weights(query: Tensor, key: Tensor, kept: float, generator: Any, place: Any) -> Tensor:
+    """What the weights of `redrawn_attention` are multiplied with."""
+    ones = weft.ones((*query.shape[:-1], key.shape[-2]), dtype=query.dtype, device=query.device)
+    return redrawn_dropout.op(ones, kept, generator, place)
 
 
 def attention_slopes(

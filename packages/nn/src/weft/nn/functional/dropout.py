@@ -47,8 +47,13 @@ def noise(input: Tensor, shape: Any, p: float) -> Tensor:
 def masked(input: Tensor, p: float, shape: Any = None) -> Tensor:
     if p == 1:
         return input * 0
-    if shape is None and not local.levels and input.dtype.is_floating_point and input.is_contiguous():
-        return with_noise.op(input, 1 - p, scale_in(input.dtype, p), generator_for("dropout", None, input.device))[0]
+    if shape is None and not local.levels and input.dtype.is_floating_point:
+        generator = generator_for("dropout", None, input.device)
+        place = generator.reserve(input._array.size)
+        if place is not None:
+            return redrawn_dropout.op(input, 1 - p, generator, place)
+        if input.is_contiguous():
+            return with_noise.op(input, 1 - p, scale_in(input.dtype, p), generator)[0]
     return input * noise(input.detach(), shape, p)
 
 
@@ -67,7 +72,7 @@ def with_noise(input: Tensor, kept: float, scale: float, generator: Any) -> tupl
 
 @with_noise.kernel
 def _(xp, input, kept, scale, generator):
-    happens = generator.sample("bernoulli", input.size, kept).reshape(input.shape)
+    happens = drawn_once(generator, input.size, kept).reshape(input.shape)
     drawn = xp.multiply(happens, input.dtype.type(scale))
     return xp.multiply(input, drawn), drawn
 
@@ -80,6 +85,46 @@ def _(grads, later_outputs):
 with_noise.declaration.label = "MulBackward0"
 
 
+def drawn_once(generator: Any, n: int, kept: float) -> Any:
+    """Which of n elements are kept; of a counter-based generator as `redrawn_dropout` has them."""
+    if generator.is_counter_based:
+        return generator.sample("kept", generator.draw("reserve", n), n, kept)
+    return generator.sample("bernoulli", n, kept)
+
+
+@op(tensors="input", dtypes="float", compute_dtype="native", name="redrawn_dropout", namespace="nn")
+def redrawn_dropout(input: Tensor, kept: float, generator: Any, place: Any) -> Tensor:
+    """The input, of which each element is kept with probability ``kept`` and divided by it, or zero.
+
+    Which ones is drawn from a place of a counter-based generator, and drawn again for the gradient: no mask is kept.
+    """
+    return redrawn_dropout.op(input, kept, generator, place)
+
+
+@redrawn_dropout.kernel
+def _(xp, input, kept, generator, place):
+    happens = generator.sample("kept", place, input.size, kept).reshape(input.shape)
+    if input.dtype.itemsize < 4:  # the scale has the digits of float32
+        return (input.astype(xp.float32) * (happens * xp.float32(1 / kept))).astype(input.dtype)
+    result = input * float(input.dtype.type(1) / input.dtype.type(kept))
+    return xp.multiply(result, happens, out=result)
+
+
+@redrawn_dropout.gradient("input")
+def _(grad, kept, generator, place):
+    return redrawn_dropout.op(grad, kept, generator, place)
+
+
+@redrawn_dropout.vmap
+def _(batch):
+    input, kept, generator, place = batch.as_seen()
+    ones = weft.ones(input.shape, dtype=input.dtype, device=input.device)
+    return batch.whole(input * redrawn_dropout.op(ones, kept, generator, place))
+
+
+redrawn_dropout.declaration.label = "NativeDropoutBackward0"
+
+
 def with_kept_share(values: list[Any], arrays: list[Any]) -> bool | Tensor:
     """The arguments of `with_noise` for input, p and training, if that zeroes some elements and not all."""
     input, p, training = values
@@ -88,8 +133,11 @@ def with_kept_share(values: list[Any], arrays: list[Any]) -> bool | Tensor:
         return input if 0 <= p <= 1 else False
     if not 0 < p < 1:
         return False
-    values[1:] = arrays[1:] = 1 - p, scale_in(key.dtype, p), default_generator_of(key.device)
-    return not local.levels and not key.dtype.is_float8 and input._array.flags.c_contiguous
+    generator = default_generator_of(key.device)
+    values[1:] = arrays[1:] = 1 - p, scale_in(key.dtype, p), generator
+    if generator.is_counter_based or local.levels or key.dtype.is_float8:
+        return False
+    return bool(input._array.flags.c_contiguous)
 
 
 @composite(fast_path=FastPath(with_noise.op, prepare=with_kept_share, takes="input p training", result="first"))
