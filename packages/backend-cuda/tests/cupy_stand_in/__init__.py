@@ -13,6 +13,7 @@ tell.
 - `interface`: the table, and the modules made from it.
 - `array`, `indices`: ``cupy.ndarray``.
 - `ufuncs`, `functions`: what is called.
+- `solvers`: ``cupy.linalg`` over cuSOLVER and its ``info``.
 - `cuda`: devices, streams, memory.
 - `events`: what is recorded.
 """
@@ -26,7 +27,7 @@ from typing import Any
 
 import numpy
 
-from cupy_stand_in import cuda, interface
+from cupy_stand_in import cuda, interface, solvers
 from cupy_stand_in.array import ndarray
 from cupy_stand_in.events import Event, record
 from cupy_stand_in.functions import Function
@@ -96,6 +97,7 @@ def install() -> Any:
         path = f"cupyx.scipy.{name}"
         parent, _, last = path.rpartition(".")
         setattr(sys.modules[parent], last, Module(path, importlib.import_module(f"scipy.{name}")))
+    solvers.install(module, cupyx)
     return module
 
 

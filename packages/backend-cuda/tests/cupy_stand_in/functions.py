@@ -24,7 +24,6 @@ WAITS = frozenset(
 )
 FACTORIES = frozenset("empty zeros ones full eye identity arange linspace logspace tri indices".split())
 NO_BFLOAT16 = frozenset("isin in1d unique lexsort partition argpartition round around median percentile".split())
-SINGULAR = ("inv", "solve")  # give nan, as cuSOLVER's info is not looked at by default
 
 
 class Function:
@@ -77,14 +76,8 @@ class Function:
     def compute(self, args: Any, options: Any) -> Any:
         """The result of NumPy's function, as views where it is one."""
         out = options.pop("out", None)
-        try:
-            with numpy.errstate(all="ignore"):
-                result = self.implementation(*unwrap(args), **unwrap(options))  # type: ignore[misc]
-        except numpy.linalg.LinAlgError:
-            if self.__name__ not in SINGULAR:
-                raise
-            note("silent", f"{self.__name__} of a singular matrix is nan")
-            result = numpy.full_like(unwrap(args[-1]), numpy.nan)
+        with numpy.errstate(all="ignore"):
+            result = self.implementation(*unwrap(args), **unwrap(options))  # type: ignore[misc]
         if out is not None:
             unwrap(out)[...] = result
             return out
@@ -163,10 +156,11 @@ def converted_on_device(name: str, source: ndarray, dtype: Any, given: dict[str,
             if dtype in (None, host.dtype) and host.flags.c_contiguous and host.ndim
             else wrap(numpy.array(numpy.ascontiguousarray(host, dtype)))
         )
-    if not copy and dtype in (None, host.dtype) and given.get("order") in (None, "K", "A"):
+    order = "F" if name == "asfortranarray" else given.get("order")
+    if not copy and dtype in (None, host.dtype) and (order in (None, "K", "A") or (order == "F" and host.flags.fnc)):
         return source
     with numpy.errstate(all="ignore"):
-        made = numpy.array(host, dtype, copy=True if copy else None, order=given.get("order") or "K")  # type: ignore[call-overload]
+        made = numpy.array(host, dtype, copy=True if copy else None, order=order or "K")  # type: ignore[call-overload]
     return source.view_of(made) if not copy else wrap(numpy.array(made, ndmin=given.get("ndmin") or 0))
 
 

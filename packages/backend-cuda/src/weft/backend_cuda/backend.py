@@ -26,6 +26,14 @@ class CUDABackend(ArrayNamespaceBackend):
         super().__init__("cuda", cupy)
         self.assertions = DeviceAssertions(cupy, cupy.asnumpy)
 
+    def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        if name.startswith("core::linalg_") and generic is not None and name not in self.kernels:
+            from weft.backend_cuda import linear_algebra  # CuPy's, and what it imports, when first asked for
+
+            if name in linear_algebra.NAMES:
+                return linear_algebra.kernel(name, generic)
+        return super().kernel(name, element, generic)
+
     def device_count(self) -> int:
         return int(cupy.cuda.runtime.getDeviceCount())
 

@@ -62,6 +62,7 @@ def _(xp, A, upper):
         info = minor_of_nan(xp, L)
     except numpy.linalg.LinAlgError:
         L, info = one_by_one(xp, xp.linalg.cholesky, indefinite_minor, lower)
+        info = xp.where(info == 0, minor_of_nan(xp, L), info)
     return column_major(xp, adjoint(xp, L) if upper else L), info
 
 

@@ -1,0 +1,138 @@
+"""Matrices that cannot be inverted or factored: their info, the errors, and that nobody waits who does not check."""
+
+import pytest
+
+import weft
+from weft.testing import assert_close
+
+SINGULAR = [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.0, 1.0, 1.0]]
+EMPTY_COLUMN = [[0.0, 2.0, 3.0], [0.0, 4.0, 7.0], [0.0, 1.0, 1.0]]
+GOOD = [[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 5.0]]
+INDEFINITE = [[4.0, 1.0, 0.0], [1.0, -3.0, 0.0], [0.0, 0.0, 1.0]]
+NAN = [[float("nan")] * 3] * 3
+
+FACTORED = {
+    "inv_ex": (weft.linalg.inv_ex, [GOOD, SINGULAR, EMPTY_COLUMN]),
+    "solve_ex": (lambda A: weft.linalg.solve_ex(A, A.new_ones(3, 2)), [GOOD, SINGULAR, EMPTY_COLUMN]),
+    "solve_ex of vectors": (lambda A: weft.linalg.solve_ex(A, A[..., 0]), [EMPTY_COLUMN, GOOD, GOOD]),
+    "cholesky_ex": (weft.linalg.cholesky_ex, [GOOD, INDEFINITE, GOOD, NAN]),
+    "cholesky_ex, upper": (lambda A: weft.linalg.cholesky_ex(A, upper=True), [INDEFINITE, GOOD]),
+    "lu_factor_ex": (weft.linalg.lu_factor_ex, [GOOD, SINGULAR, EMPTY_COLUMN]),
+}
+CHECKED = {
+    "inv": (weft.linalg.inv, SINGULAR),
+    "inverse": (weft.inverse, EMPTY_COLUMN),
+    "solve": (lambda A: weft.linalg.solve(A, A[..., 0]), SINGULAR),
+    "cholesky": (weft.linalg.cholesky, INDEFINITE),
+    "lu_factor": (weft.linalg.lu_factor, SINGULAR),
+    "matrix_power": (lambda A: weft.linalg.matrix_power(A, -2), SINGULAR),
+    "tensorinv": (lambda A: weft.linalg.tensorinv(A, ind=A.ndim - 1), SINGULAR),
+    "svd": (weft.linalg.svd, NAN),
+    "svdvals": (weft.linalg.svdvals, NAN),
+}
+DTYPES = [weft.float32, weft.float64, weft.complex64, weft.complex128]
+
+
+def on_both(function, matrices, dtype):
+    A = weft.tensor(matrices, dtype=dtype)
+    return function(A), function(A.to("cuda"))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", FACTORED)
+def test_info_is_that_of_each_matrix(name, dtype):
+    function, matrices = FACTORED[name]
+    for each in (matrices, [matrices, matrices[::-1]], *matrices):
+        here, there = on_both(function, each, dtype)
+        assert there.info.device.type == "cuda"
+        assert there.info.tolist() == here.info.tolist()
+
+
+@pytest.mark.parametrize("name", FACTORED)
+def test_what_has_no_fault_is_right_beside_what_has(name):
+    function, matrices = FACTORED[name]
+    here, there = on_both(function, matrices, weft.float64)
+    good = here.info == 0
+    for one, other in zip(here, there):
+        assert_close(other.cpu()[good], one[good])
+
+
+@pytest.mark.parametrize("name", FACTORED)
+def test_who_does_not_check_info_does_not_wait(name, on_stand_in):
+    import cupy_stand_in
+
+    function, matrices = FACTORED[name]
+    A = weft.tensor(matrices, device="cuda")
+    with cupy_stand_in.record() as log:
+        function(A)
+    assert not [event for event in log if event.kind in ("wait", "upload", "silent")]
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_what_has_no_result_raises(name):
+    function, matrix = CHECKED[name]
+    for matrices in (matrix, [GOOD, matrix]):
+        if name == "tensorinv" and matrices is not matrix:
+            continue
+        A = weft.tensor(matrices)
+        with pytest.raises(weft.linalg.LinAlgError) as here:
+            function(A)
+        with pytest.raises(weft.linalg.LinAlgError) as there:
+            function(A.to("cuda"))
+        assert str(there.value) == str(here.value)
+    assert weft.ones(2, device="cuda").sum().item() == 2  # the device goes on
+
+
+def test_large_matrices_are_factored_one_by_one(monkeypatch):
+    from weft.backend_cuda import linear_algebra
+
+    monkeypatch.setattr(linear_algebra, "MAX_BATCHED", 2)
+    here, there = on_both(lambda A: weft.linalg.solve_ex(A, A[0]), [GOOD, EMPTY_COLUMN, GOOD], weft.float64)
+    assert there.info.tolist() == here.info.tolist() == [0, 1, 0]
+    assert_close(there.result.cpu()[::2], here.result[::2])
+
+
+@pytest.mark.parametrize(
+    ("A", "B"),
+    [((3, 3), (2, 3, 4)), ((2, 3, 3), (3, 4)), ((2, 1, 3, 3), (5, 3, 4)), ((2, 0, 0), (2, 0, 4)), ((3, 3), (3, 0))],
+    ids=str,
+)
+def test_batches_broadcast(A, B):
+    weft.manual_seed(0)
+    A, B = weft.randn(*A, dtype=weft.float64), weft.randn(*B, dtype=weft.float64)
+    for function in (
+        lambda A, B: weft.linalg.solve_ex(A, B),
+        lambda A, B: [weft.linalg.solve_triangular(A, B, upper=True)],
+        lambda A, B: [weft.linalg.solve_triangular(A, B, upper=False, unitriangular=True)],
+        lambda A, B: [weft.cholesky_solve(B, A)],
+    ):
+        for one, other in zip(function(A, B), function(A.cuda(), B.cuda())):
+            assert other.shape == one.shape
+            assert_close(other.cpu(), one, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["inv", "cholesky", "det", "solve", "eigh", "svdvals", "lu_factor", "pinv"])
+def test_gradients_and_theirs_agree(name):
+    def gradients(A):
+        A.requires_grad_()
+        result = getattr(weft.linalg, name)(A, *([A[0]] if name == "solve" else []))
+        result = result if isinstance(result, weft.Tensor) else result[0]
+        (first,) = weft.autograd.grad(result.sin().sum(), A, create_graph=True)
+        return first.detach(), weft.autograd.grad(first.cos().sum(), A)[0]
+
+    weft.manual_seed(0)
+    A = weft.randn(2, 3, 3, dtype=weft.float64)
+    A = A @ A.mT + weft.eye(3, dtype=weft.float64)
+    for there, here in zip(gradients(A.cuda()), gradients(A)):
+        assert_close(there.cpu(), here, rtol=1e-8, atol=1e-8)
+
+
+def test_what_cusolver_lacks_says_so(monkeypatch):
+    import cupy
+
+    def missing(*args):
+        raise RuntimeError("geev is not available")
+
+    monkeypatch.setattr(cupy.linalg, "eig", missing)
+    with pytest.raises(NotImplementedError, match=r"linalg_eig: geev is not available.*to\('cpu'\)"):
+        weft.linalg.eig(weft.eye(2, device="cuda"))
