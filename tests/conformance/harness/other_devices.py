@@ -179,6 +179,10 @@ def _cuda(case: Case, sample: Any, differentiates: bool) -> None:
             raise Mismatch("shape, dtype or strides", f"{_told(found, module)} instead of {_told(expected, module)}")
     else:
         same(found, expected, "cuda")
+    if any(kind == "upload" for kind, _, _ in log):  # again: what the first call sends may be kept there
+        there = moved(there, "cuda", requires_grad=differentiates)
+        with record() as log:
+            case.tried(lambda: call(*there))
     for kind, what, place in log:
         if name not in {"wait": WAITS, "upload": UPLOADS}.get(kind, {name}):
             raise Mismatch(f"{kind}: {what} at {place}", "where the list of waits and uploads has none")

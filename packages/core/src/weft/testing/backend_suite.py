@@ -232,20 +232,20 @@ def devices_do_not_mix(device: str) -> None:
     there = weft.ones(2, device=device)
     same(there + weft.tensor(1.0), weft.ones(2) + 1, device)
     if weft.device(device).type != "cpu":
-        raises(RuntimeError, lambda: there + weft.ones(2))
-        raises(RuntimeError, lambda: weft.ones(2, 2) @ there)
+        raises(RuntimeError, lambda: there + weft.ones(2), device)
+        raises(RuntimeError, lambda: weft.ones(2, 2) @ there, device)
 
 
 def wrong_calls_raise_as_on_the_cpu(device: str) -> None:
     """Shapes, indices and dtypes are refused before anything is written."""
     x = weft.ones(2, 3, device=device)
-    raises(RuntimeError, lambda: x + weft.ones(4, device=device))
-    raises(RuntimeError, lambda: x @ x)
-    raises(RuntimeError, lambda: x.reshape(5))
-    raises(IndexError, lambda: x[2])
-    raises(IndexError, lambda: x[weft.tensor([7], device=device)])
-    raises(IndexError, lambda: x.sum(dim=5))
-    raises(RuntimeError, lambda: weft.ones(2, dtype=weft.int64, device=device).add_(0.5))
+    raises(RuntimeError, lambda: x + weft.ones(4, device=device), device)
+    raises(RuntimeError, lambda: x @ x, device)
+    raises(RuntimeError, lambda: x.reshape(5), device)
+    raises(IndexError, lambda: x[2], device)
+    raises(IndexError, lambda: x[weft.tensor([7], device=device)], device)
+    raises(IndexError, lambda: x.sum(dim=5), device)
+    raises(RuntimeError, lambda: weft.ones(2, dtype=weft.int64, device=device).add_(0.5), device)
     same(x, weft.ones(2, 3), device)
 
 
@@ -387,7 +387,7 @@ def result_agrees(device: str, function: Any, args: Any, kwargs: Any) -> bool:
     except ImportError:
         return False  # no SciPy to compare with
     except Exception as error:
-        raises(type(error), lambda: function(*there_args, **there_kwargs))
+        raises(type(error), lambda: function(*there_args, **there_kwargs), device)
         return False  # no kernel for this dtype
     try:
         there = function(*there_args, **there_kwargs)
@@ -414,7 +414,7 @@ def sample_gradient_agrees(device: str, function: Any, args: Any, kwargs: Any) -
     try:
         here = gradients(function, *moved((args, kwargs), "cpu", requires_grad=True))
     except RuntimeError as error:  # it has none, or writes to a leaf
-        raises(type(error), lambda: gradients(function, *moved((args, kwargs), device, requires_grad=True)))
+        raises(type(error), lambda: gradients(function, *moved((args, kwargs), device, requires_grad=True)), device)
         return True
     try:
         there = gradients(function, *moved((args, kwargs), device, requires_grad=True))
@@ -509,10 +509,11 @@ def expect(claim: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-def raises(kind: type[Exception], call: Callable[[], Any]) -> None:
-    """The call must raise an exception of this type."""
+def raises(kind: type[Exception], call: Callable[[], Any], device: Any) -> None:
+    """The call must raise an exception of this type, at the latest when the device is waited for."""
     try:
         call()
+        backend(weft.device(device).type).synchronize()
     except kind:
         return
     raise AssertionError(f"expected {kind.__name__}, and nothing was raised")
