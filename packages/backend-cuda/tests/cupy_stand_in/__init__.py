@@ -92,6 +92,7 @@ def install() -> Any:
     module.lib = types.ModuleType("cupy.lib")
     module.lib.stride_tricks = Module("cupy.lib.stride_tricks", numpy.lib.stride_tricks)
     cupyx = Module("cupyx", None)
+    cupyx.empty_pinned = cuda.empty_pinned
     sys.modules["cupyx.scipy"] = cupyx.scipy = types.ModuleType("cupyx.scipy")
     for name in SCIPY:
         path = f"cupyx.scipy.{name}"
@@ -116,5 +117,8 @@ def device_module() -> types.ModuleType:
         if name in interface.TABLE["cupy.cuda"]:
             setattr(made, name, value)
     made.memory = types.SimpleNamespace(OutOfMemoryError=cuda.OutOfMemoryError)
+    absent = vars(cuda.runtime).keys() - interface.TABLE["cupy.cuda.runtime"].keys()
+    if absent:
+        raise AttributeError(f"cupy.cuda.runtime has no {', '.join(absent)}")
     sys.modules["cupy.cuda"] = made
     return made

@@ -79,8 +79,10 @@ class ndarray:
             raise ValueError("Negative dimensions are not allowed")
         if memptr is None:
             size = math.prod(shape) * dtype.itemsize
-            memory = cuda.Memory(size)  # refused before NumPy allocates
+            memory = cuda.alloc(size).mem  # refused before NumPy allocates
             return cls.of(numpy.empty(shape, dtype, "C" if order is None else order), memory=memory)
+        if not isinstance(memptr.mem, cuda.UnownedMemory):
+            return cls.of(numpy.empty(shape, dtype), memory=memptr.mem)
         span = max(1, dtype.itemsize + sum((n - 1) * abs(s) for n, s in zip(shape, strides or ()) if n))
         span = span if strides else max(1, math.prod(shape) * dtype.itemsize)
         held = (ctypes.c_char * span).from_address(memptr.ptr)
@@ -96,7 +98,7 @@ class ndarray:
         supported(array.host.dtype)
         array.base = base
         array.device_id = cuda.current.device if base is None else base.device_id
-        array.memory = base.memory if base is not None else memory or cuda.Memory(array.host.nbytes)
+        array.memory = base.memory if base is not None else memory or cuda.alloc(array.host.nbytes).mem
         return array
 
     def view_of(self, host: Any) -> ndarray:
@@ -123,7 +125,6 @@ class ndarray:
         """Where the first element is."""
         pointer = cuda.MemoryPointer.__new__(cuda.MemoryPointer)
         pointer.mem, pointer.ptr, pointer.device_id = self.memory, self.host.ctypes.data, self.device_id
-        pointer.device = cuda.Device(self.device_id)
         return pointer
 
     @property
@@ -160,6 +161,9 @@ class ndarray:
 
     def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> numpy.ndarray:
         """A copy on the host."""
+        if not blocking:
+            out[...] = self.host  # from now on, as far as the program knows
+            return out
         if out is not None:
             out[...] = self.read("get")
             return out

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
-from cupy_stand_in import interface
+from cupy_stand_in import cuda, interface
 from cupy_stand_in.array import BFLOAT16, check_sort, ndarray, supported, unwrap, wrap
 from cupy_stand_in.events import note
 
@@ -72,6 +73,13 @@ class Function:
             raise TypeError(f"{self.path}: bfloat16 is not supported")
         if self.__name__ in FACTORIES and options.get("dtype") is not None:
             supported(options["dtype"])
+        if self.path in ("cupy.empty", "cupy.zeros", "cupy.ones") and isinstance(args[0], int | tuple | list):
+            self.reserve(args[0], args[1] if len(args) > 1 else options.get("dtype"))
+
+    def reserve(self, shape: Any, dtype: Any) -> None:
+        """Refuse an array that there is no memory for, before NumPy takes any."""
+        sizes = shape if isinstance(shape, tuple | list) else (shape,)
+        cuda.alloc(math.prod(sizes) * numpy.dtype(dtype or float).itemsize)
 
     def compute(self, args: Any, options: Any) -> Any:
         """The result of NumPy's function, as views where it is one."""
@@ -140,6 +148,8 @@ def converted(function: Function, given: dict[str, Any]) -> Any:
     parts = list(arrays_in(source)) if isinstance(source, list | tuple) else []
     if not parts:
         note("upload", f"{function.__name__} of {type(source).__name__}")
+    if given.get("blocking"):
+        note("wait", f"{function.__name__} with blocking=True")
     order = "F" if function.__name__ == "asfortranarray" else given.get("order") or "C"
     made = numpy.array(bare(source), dtype, order=order, ndmin=given.get("ndmin") or 0)  # type: ignore[call-overload]
     return wrap(numpy.ascontiguousarray(made) if function.__name__ == "ascontiguousarray" else made)

@@ -250,8 +250,8 @@ from weft.ops.views import _neg_view as _neg_view
 from weft._errors import AcceleratorError as AcceleratorError
 from weft._errors import OutOfMemoryError as OutOfMemoryError
 from weft._tensor.mapped_files import from_file as from_file
-from weft.cuda.streams import Event as Event
-from weft.cuda.streams import Stream as Stream
+from weft._devices.streams import Event as Event
+from weft._devices.streams import Stream as Stream
 from weft.func import vmap as vmap
 from weft.futures import Future as Future
 from weft.serialization._file_reader import PyTorchFileReader as PyTorchFileReader

@@ -75,7 +75,7 @@ _foreach_zero_
     "weft.ops.views": "_conj _conj_physical _neg_view",
     "weft._errors": "AcceleratorError OutOfMemoryError",
     "weft._tensor.mapped_files": "from_file",
-    "weft.cuda.streams": "Event Stream",
+    "weft._devices.streams": "Event Stream",
     "weft.func": "vmap",
     "weft.futures": "Future",
     "weft.serialization._file_reader": "PyTorchFileReader",

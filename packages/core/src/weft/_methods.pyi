@@ -1048,7 +1048,7 @@ class Methods(TensorBase):
         """Whether the only element of a tensor is not 0."""
 
     def is_pinned(self, device: Device = None) -> _bool:
-        """Whether the memory is page-locked; weft does not pin."""
+        """Whether the memory is page-locked, see `pin_memory`; False where there is no accelerator."""
 
     @property
     def is_quantized(self) -> _bool: ...
@@ -1479,7 +1479,7 @@ class Methods(TensorBase):
         """Reorder the dimensions: a view."""
 
     def pin_memory(self, device: Device = None) -> Tensor:
-        """Refuse: memory is page-locked for an accelerator, and none here pins."""
+        """Return the tensor in page-locked memory, from which an accelerator copies by itself; itself, if it is there."""
 
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """The Moore-Penrose inverse of each matrix of a batch."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from weft._devices.assertions import DeviceAssertions, index_checks, largest
+from weft._devices.streams import DeviceEvent, DeviceStream
 from weft._dtypes.dtypes import dtype
 from weft._engine import arrays as small_arrays
 from weft._engine.dispatch_keys import KernelBySize
@@ -36,6 +37,8 @@ __all__ = [
     "BLOCK",
     "Backend",
     "DeviceAssertions",
+    "DeviceEvent",
+    "DeviceStream",
     "KernelBySize",
     "MersenneStream",
     "NoEquivalentError",
@@ -189,6 +192,38 @@ class Backend:
         """A copy of an array on another device of this backend."""
         raise NotImplementedError
 
+    def copy_from_host(self, array: numpy.ndarray, index: int | None, non_blocking: bool) -> Any:
+        """`from_numpy` for what the program lets run on: page-locked memory may be read after the call returns."""
+        return self.from_numpy(array, index)
+
+    def copy_to_host(self, array: Any, non_blocking: bool) -> numpy.ndarray:
+        """`to_numpy` for what the program lets run on: the values may come after the call, `synchronize` waits."""
+        return self.to_numpy(array)
+
+    def copy_into_host(self, target: numpy.ndarray, array: Any) -> bool:
+        """Try to begin a copy into an array of the host, of one shape and dtype, that goes on after the call.
+
+        Returns
+        -------
+        bool
+            False if nothing was done: the memory is not page-locked, or its layout is another.
+        """
+        return False
+
+    def pinned(self, array: numpy.ndarray) -> numpy.ndarray:
+        """A copy of an array of the host in page-locked memory, from which a device copies by itself.
+
+        Raises
+        ------
+        NotImplementedError
+            If the backend has no such memory.
+        """
+        raise NotImplementedError(f"pin_memory: the {self.device_type} backend pins no memory; leave it out")
+
+    def is_pinned(self, array: numpy.ndarray) -> bool:
+        """Whether the memory of an array of the host is page-locked."""
+        return False
+
     # Devices
 
     def device_count(self) -> int:
@@ -219,12 +254,83 @@ class Backend:
     def synchronize(self, index: int | None = None) -> None:
         """Wait until all that was asked of a device is done."""
 
+    def device_properties(self, index: int) -> Any:
+        """What is known of a device, as attributes by PyTorch's names; ``name`` and ``total_memory`` at least.
+
+        Raises
+        ------
+        NotImplementedError
+            If nothing is known.
+        """
+        raise NotImplementedError(f"get_device_properties: the {self.device_type} backend does not tell them")
+
+    def can_access_peer(self, index: int, peer: int) -> bool:
+        """Whether a device can read another's memory without the host."""
+        return False
+
+    def explain(self, error: Exception) -> Exception | None:
+        """The exception to raise for one of the device's own libraries; None to let it pass as it is."""
+        return None
+
+    # Streams: by default there is one for each device
+
+    def current_stream(self, index: int) -> DeviceStream:
+        """The stream that this thread's work on a device goes to."""
+        return DeviceStream(self, index)
+
+    def default_stream(self, index: int) -> DeviceStream:
+        """The stream that is the current one of a device where none was set."""
+        return DeviceStream(self, index)
+
+    def new_stream(self, index: int, priority: int) -> DeviceStream:
+        """A stream beside the default one."""
+        return DeviceStream(self, index)
+
+    def external_stream(self, address: int, index: int) -> DeviceStream:
+        """The stream at an address, which others keep alive."""
+        return DeviceStream(self, index)
+
+    def use_stream(self, stream: Any) -> None:
+        """Make a stream the current one of its device, for this thread; the current device stays."""
+
+    def new_event(self, index: int, enable_timing: bool, blocking: bool, interprocess: bool) -> DeviceEvent:
+        """An event for the streams of a device."""
+        return DeviceEvent(self, index)
+
+    def join_streams(self) -> None:
+        """Let the current streams wait for the work of all others."""
+
+    def fork_streams(self) -> None:
+        """Let the further work of all other streams wait for that of the current ones."""
+
+    def record_stream(self, array: Any, stream: Any) -> None:
+        """Let an array's memory not be used again before what a stream has been given is done."""
+
+    def dlpack_stream(self, index: int | None) -> int | None:
+        """The current stream as the DLPack protocol numbers it; None on devices that have no streams there."""
+        return None
+
+    # Memory in use
+
+    def memory_info(self, index: int) -> tuple[int, int]:
+        """The free and the total bytes of a device's memory.
+
+        Raises
+        ------
+        NotImplementedError
+            If the backend does not know.
+        """
+        raise NotImplementedError(f"get_memory_info: the {self.device_type} backend does not tell it")
+
     def memory_stats(self, index: int | None = None) -> dict[str, int]:
         """Counts of a device's memory by PyTorch's keys, ``"allocated_bytes.all.current"``; empty if none are kept."""
         return {}
 
     def reset_peak_memory_stats(self, index: int | None = None) -> None:
         """Let the peaks in `memory_stats` begin anew."""
+
+    def reset_accumulated_memory_stats(self, index: int | None = None) -> None:
+        """Let the sums in `memory_stats` begin anew."""
 
     def empty_cache(self) -> None:
         """Give memory that is held and not used back to the device."""

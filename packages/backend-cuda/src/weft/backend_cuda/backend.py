@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NoReturn
 
 import cupy
 import numpy
 
 from weft import dtype
-from weft.backend import ArrayNamespaceBackend, DeviceAssertions, import_scientific, index_checks
+from weft.backend import (
+    ArrayNamespaceBackend,
+    DeviceAssertions,
+    import_scientific,
+    index_checks,
+    invalidate_kernels,
+)
+from weft.backend_cuda.devices import DeviceFunctions
+from weft.backend_cuda.errors import accelerator_error, reported
 from weft.backend_cuda.philox import DEFAULT_THREADS, PhiloxStream
+from weft.backend_cuda.runtime import cudart
+from weft.backend_cuda.transfers import Transfers
+
+ADDRESSABLE = 2**63 - 1  # bytes; CuPy's own product of sizes wraps around
 
 
-class CUDABackend(ArrayNamespaceBackend):
+class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
     """CuPy on NVIDIA's GPUs.
 
     An array remembers its device; whatever makes a new one runs with that device as the current one.
     """
 
     rounds_numbers = False  # nor do PyTorch's kernels on a GPU
+    is_forked = False  # whether this process was forked from the one that made it
 
     def __init__(self) -> None:
         super().__init__("cuda", cupy)
         self.assertions = DeviceAssertions(cupy, cupy.asnumpy)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.begin_child)
+
+    def begin_child(self) -> None:
+        """In a forked process nothing of CUDA works: refuse what is asked from now on, and kernels that were found."""
+        self.__class__ = ForkedCUDABackend
+        invalidate_kernels()
 
     def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
         if name.startswith("core::linalg_") and generic is not None and name not in self.kernels:
@@ -33,20 +55,6 @@ class CUDABackend(ArrayNamespaceBackend):
             if name in linear_algebra.NAMES:
                 return linear_algebra.kernel(name, generic)
         return super().kernel(name, element, generic)
-
-    def device_count(self) -> int:
-        return int(cupy.cuda.runtime.getDeviceCount())
-
-    def current_device(self) -> int:
-        return int(cupy.cuda.runtime.getDevice())
-
-    def set_device(self, index: int) -> None:
-        cupy.cuda.runtime.setDevice(index)
-
-    def device_name(self, index: int | None = None) -> str:
-        properties = cupy.cuda.runtime.getDeviceProperties(self.current_device() if index is None else index)
-        found: str = properties["name"].decode()
-        return found
 
     def guard(self, index: int | None) -> AbstractContextManager[Any]:
         device: AbstractContextManager[Any] = cupy.cuda.Device(index)
@@ -62,30 +70,30 @@ class CUDABackend(ArrayNamespaceBackend):
 
         return guarded
 
+    @reported
     def synchronize(self, index: int | None = None) -> None:
         cupy.cuda.Device(index).synchronize()
+        self.allocator.release()
         self.assertions.look(self.current_device() if index is None else index)
 
+    @reported
     def empty(self, shape: tuple[int, ...], element: dtype, index: int | None) -> Any:
+        if math.prod(shape) * element.itemsize > ADDRESSABLE:
+            raise RuntimeError(f"empty: Storage size calculation overflowed with sizes={list(shape)}")
         with self.guard(index):
             return cupy.empty(shape, element.numpy)
-
-    def from_numpy(self, array: numpy.ndarray[Any, Any], index: int | None) -> Any:
-        with self.guard(index):
-            return cupy.asarray(array)
 
     def constant(self, array: numpy.ndarray[Any, Any], index: int | None) -> Any:
         with self.guard(index):
             return cupy.asarray(array, blocking=True)  # other streams do not wait for this one's copy
 
     def to_numpy(self, array: Any) -> numpy.ndarray[Any, Any]:
-        found: numpy.ndarray[Any, Any] = cupy.asnumpy(array)
+        found = super().to_numpy(array)
         self.assertions.look(array.device.id)
         return found
 
-    def to_device(self, array: Any, index: int | None) -> Any:
-        with self.guard(index):
-            return cupy.array(array)  # a copy, over the link between the devices if there is one
+    def explain(self, error: Exception) -> Exception | None:
+        return accelerator_error(error)
 
     def index_checks(self) -> str:
         return index_checks.mode
@@ -104,12 +112,30 @@ class CUDABackend(ArrayNamespaceBackend):
         processors, threads = (properties.get(name) for name in ("multiProcessorCount", "maxThreadsPerMultiProcessor"))
         return PhiloxStream(cupy, seed, processors * threads if processors and threads else DEFAULT_THREADS)
 
+    def cudart(self) -> type[cudart]:
+        """The runtime's functions by its own names."""
+        return cudart
+
     def scientific(self, module: str) -> Any:
         return import_scientific(f"cupyx.scipy.{module}", "weft-backend-cuda[cupy]")
 
-    def describe(self) -> dict[str, str]:
-        return {
-            "arrays": f"cupy {cupy.__version__}",
-            "device": self.device_name(),
-            "devices": str(self.device_count()),
-        }
+
+def refuse(*args: Any, **options: Any) -> NoReturn:
+    """Raise for any use of CUDA in a forked process."""
+    raise RuntimeError(
+        "Cannot re-initialize CUDA in forked subprocess. This process was forked from one that had used CUDA, whose "
+        "state a fork does not copy. Start it with the 'spawn' or 'forkserver' method instead "
+        "(weft.multiprocessing.set_start_method('spawn'), DataLoader(multiprocessing_context='spawn')), or use CUDA "
+        "only after the fork"
+    )
+
+
+class ForkedCUDABackend(CUDABackend):
+    """What the backend is in a forked process."""
+
+    is_forked = True
+    record_stream = use_stream = join_streams = fork_streams = new_event = new_stream = external_stream = refuse
+    current_stream = default_stream = dlpack_stream = kernel = half_kernel = on_device = guard = refuse
+    device_count = current_device = set_device = device_properties = can_access_peer = synchronize = refuse
+    empty = constant = from_numpy = copy_from_host = to_numpy = copy_to_host = to_device = refuse
+    pinned = is_pinned = memory_info = memory_stats = empty_cache = allocate = refuse

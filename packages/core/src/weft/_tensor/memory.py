@@ -10,10 +10,15 @@ from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
+from weft._devices.devices import backend_of, cpu
+from weft._devices.devices import device as device_class
+from weft._devices.streams import Stream
 from weft._dtypes.dtypes import dtype
+from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, local, state
 from weft._engine.unresolved import Unresolved, memory_of
 from weft._lazy import method as handed_over
+from weft._plugins.access import plugins
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor, contiguous_strides, fresh_extra
 from weft._tensor.conjugation import resolved, with_bits
@@ -190,14 +195,30 @@ def share_memory_(self: Any) -> Tensor:
 
 @method
 def pin_memory(self: Any, device: Device = None) -> Tensor:
-    """Refuse: memory is page-locked for an accelerator, and none here pins.
+    """Return the tensor in page-locked memory, from which an accelerator copies by itself; itself, if it is there.
+
+    Parameters
+    ----------
+    device : device or str, optional
+        For which accelerator. Default: the one that there is.
 
     Raises
     ------
     RuntimeError
-        Always.
+        If the tensor is not on the CPU, or there is no accelerator that pins memory.
     """
-    raise RuntimeError("pin_memory: needs an accelerator that pins memory; leave it out, copies work without")
+    if self._key.device is not cpu:
+        raise RuntimeError(
+            f"pin_memory: cannot pin a tensor on {self._key.device}, only those on the CPU can be pinned"
+        )
+    accelerator = importlib.import_module("weft.accelerator")
+    backend = accelerator.backend_in_use() if device is None else accelerator.usable(device_class(device).type)
+    if backend is None:
+        raise RuntimeError("pin_memory: needs an accelerator that pins memory; leave it out, copies work without")
+    if self.is_pinned(device):
+        return self
+    made: Any = make(backend.pinned(resolved(self)._array), self.detach()._key)
+    return made
 
 
 @method
@@ -208,9 +229,14 @@ def record_stream(self: Any, s: Any) -> None:
     ------
     NotImplementedError
         For a tensor on the CPU.
+    TypeError
+        If it is no stream.
     """
     if self._key.device.type == "cpu":
         raise NotImplementedError("record_stream: tensors on the CPU belong to no stream; leave the call out")
+    if not isinstance(s, Stream):
+        raise TypeError(f"record_stream(): argument 's' (position 1) must be Stream, not {type(s).__name__}")
+    backend_of(self._key.device).record_stream(self._array, s._native)
 
 
 @method
@@ -295,8 +321,12 @@ def module_load(self: Any, other: Tensor, assign: bool = False) -> Tensor:
 
 @method
 def is_pinned(self: Any, device: Device = None) -> bool:
-    """Whether the memory is page-locked; weft does not pin."""
-    return False
+    """Whether the memory is page-locked, see `pin_memory`; False where there is no accelerator."""
+    if self._key.device is not cpu:
+        return False
+    wanted = None if device is None else device_class(device).type
+    loaded = (each for each in plugins().loaded_backends() if wanted in (None, each.device_type))
+    return any(each.is_pinned(self._array) for each in loaded)  # what is not loaded has pinned nothing
 
 
 @method

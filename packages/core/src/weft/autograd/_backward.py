@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from weft._devices.streams import ordered, several
 from weft._dtypes.dtypes import get_default_dtype
 from weft._engine.dispatch import edge_of
 from weft._engine.graph import BackwardPass, backward_from, find_needed
@@ -293,7 +294,11 @@ def backward_pass(
     made.roots = edges
     for (edge, index), seed in zip(places, seeds):
         made.send(edge, index, seed, False)
-    made.run()
+    if several:
+        with ordered:
+            made.run()
+    else:
+        made.run()
 
 
 def nodes_from(roots: list[Any]) -> set[Any]:
@@ -379,7 +384,7 @@ def tensor_backward(
     >>> x.grad
     tensor([ 2., 40.])
     """
-    if not retain_graph and not create_graph and inputs is None and profiling.recorder is None:
+    if not retain_graph and not create_graph and inputs is None and profiling.recorder is None and not several:
         if backward_from(self, gradient):
             return
     backward(self, gradient, retain_graph, create_graph, inputs=inputs)

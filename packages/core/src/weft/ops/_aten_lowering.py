@@ -242,7 +242,7 @@ def _(input: Any, dtype: Any) -> Any:
 
 
 @shown("core::transfer")
-def _(input: Any, source: Any, target: Any) -> Any:
+def _(input: Any, source: Any, target: Any, non_blocking: bool = False) -> Any:
     return aten._to_copy.default(input, device=target)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from weft._engine.fast_paths import OutOfRange
 from weft._engine.tensor import TensorBase
 from weft._errors import OutOfMemoryError
+from weft._plugins.access import plugins
 
 OURS = re.compile(r"[\w.<>]+(\(\)( missing| takes| got)|(\(\))?: )")  # how messages of ops, and of calls, begin
 LIBRARIES = ("weft", "numpy", "scipy", "ml_dtypes", "cupy")
@@ -23,7 +24,7 @@ OVERFLOW = "Storage size calculation overflowed, or exceeds memory"
 MEANINGS = tuple(
     (re.compile(pattern), kind, words)
     for pattern, kind, words in (
-        ("is too big|Maximum allowed|cannot fit|too large to convert to C", RuntimeError, OVERFLOW),
+        ("is too big|iterator is too large|Maximum allowed|cannot fit|too large to convert", RuntimeError, OVERFLOW),
         ("not be broadcast|cannot be broadcast", RuntimeError, ""),
         ("number of dimensions|maximum supported dimension", RuntimeError, "tensors have at most 64 dimensions"),
         ("negative dimensions", RuntimeError, "sizes start at 0"),
@@ -48,11 +49,17 @@ def explained(name: str, error: Exception, parameters: tuple[str, ...], args: An
         What it was called with.
     """
     message = str(error)
+    if isinstance(error, OutOfMemoryError):
+        return error
     if isinstance(error, MemoryError):
         refusal = OutOfMemoryError if any(is_elsewhere(each) for each in (*args, *kwargs.values())) else RuntimeError
         return refusal(f"{name}: not enough memory for the result: {message or 'too many parts'}")
     if OURS.match(message) or isinstance(error, OutOfRange) or not from_library(error):
         return error
+    for backend in plugins().loaded_backends():
+        meant = backend.explain(error)
+        if meant is not None:
+            return meant
     arguments = dict(zip(parameters, args)) | kwargs
     if isinstance(error, AttributeError):
         return wrong_argument(name, error, arguments)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices.devices import backend_of, key_of, remember_new_key, resolve_device
+from weft._devices.devices import backend_of, cpu, key_of, remember_new_key, resolve_device
 from weft._devices.devices import device as device_class
 from weft._docstrings import LIKE_OPTIONS, NEW_OPTIONS, OPTIONS, documented
 from weft._dtypes.dtypes import (
@@ -37,7 +37,7 @@ from weft._engine import creation
 from weft._engine.dispatch import make, record
 from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import memory_of
-from weft._errors import warn_caller
+from weft._errors import OutOfMemoryError, warn_caller
 from weft._interception.interceptors import Operation, is_watched, operations
 from weft._interception.transforms import batched_like
 from weft._lazy import lazy
@@ -70,6 +70,8 @@ def empty_on(shape: tuple[int, ...], element: Any, where: Any) -> Any:
         element = element_type("empty", element)
     try:
         array = backend_of(where).empty(shape, element, where.index)
+    except OutOfMemoryError:
+        raise
     except (MemoryError, ValueError) as error:
         bytes_of_all = elements("empty", shape, element.itemsize) * element.itemsize
         if not isinstance(error, MemoryError):
@@ -1380,7 +1382,7 @@ def _(grad, input_dtype):
 
 
 @op(name="transfer", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
-def transfer(input: Tensor, source: device_class, target: device_class) -> Tensor:
+def transfer(input: Tensor, source: device_class, target: device_class, non_blocking: bool = False) -> Tensor:
     """A copy on another device."""
     input = resolved(input)
     host = backend_of(source)
@@ -1388,16 +1390,20 @@ def transfer(input: Tensor, source: device_class, target: device_class) -> Tenso
         array = host.to_device(input._array, target.index)
     elif target.type == "meta":  # which takes the geometry alone
         array = backend_of(target).from_numpy(input._array, None)
+    elif non_blocking and target is cpu:
+        array = host.copy_to_host(input._array, True)
+    elif non_blocking and source is cpu:
+        array = backend_of(target).copy_from_host(input._array, target.index, True)
     else:
         array = backend_of(target).from_numpy(host.to_numpy(input._array), target.index)
     made: Any = make(array, key_of(input.dtype, target))
     if input._requires_grad and local.grad_enabled:
-        record(transfer.op, made, (input, source, target), 1)
+        record(transfer.op, made, (input, source, target, non_blocking), 1)
     return made
 
 
 @transfer.kernel
-def _(xp, input, source, target):
+def _(xp, input, source, target, non_blocking):
     return input
 
 
@@ -1426,7 +1432,9 @@ def to(
     dtype : dtype, optional
     device : device, str or int, optional
     non_blocking : bool
-        Has no effect.
+        Let the program go on while a copy runs. From page-locked memory (`Tensor.pin_memory`) to a device, the
+        source must not be written to before the copy is done. To the CPU, the result is page-locked, and has the values
+        when the device's stream is synchronized.
     copy : bool
         Copy also if nothing changes.
     memory_format : memory_format, optional
@@ -1451,7 +1459,10 @@ def to(
     if device is not None:
         target = resolve_device(device)
         if target is not input._key.device:
-            input, copy = transfer(input, input._key.device, target), False
+            later = non_blocking or (bool(flags) and flags[0])
+            if later and target is cpu:  # what is computed there needs the values
+                later = (dtype is None or dtype is input._key.dtype) and memory_format in (None, preserve_format)
+            input, copy = transfer(input, input._key.device, target, later), False
     if dtype is not None and dtype is not input._key.dtype:
         element = element_type("to", dtype)
         if element is not input._key.dtype:
@@ -1512,7 +1523,7 @@ def _cuda(
 ) -> Tensor:
     """Copy the tensor to a CUDA device; return it unchanged if it is there."""
     where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
-    return self.to(where, memory_format=memory_format)
+    return self.to(where, non_blocking=non_blocking, memory_format=memory_format)
 
 
 @op(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices.devices import backend_of
+from weft._devices.devices import backend_of, cpu
 from weft._dtypes.dtypes import bool_, dtype, int64, scalar_dtype, uint64
 from weft._engine.dispatch import make
 from weft._engine.fast_paths import OutOfRange
@@ -740,7 +740,7 @@ declared_methods["__getitem__"] = getitem
 declared_methods["__setitem__"] = setitem
 
 
-def copy_values(target: Any, source: Any, name: str) -> Any:
+def copy_values(target: Any, source: Any, name: str, non_blocking: bool = False) -> Any:
     """Write a tensor's values into another, converted and broadcast."""
     if not isinstance(source, TensorBase):
         source = as_value(source, target)
@@ -757,13 +757,25 @@ def copy_values(target: Any, source: Any, name: str) -> Any:
     if wrapped or (local.grad_enabled and (target._requires_grad or source._requires_grad)):
         return write_inplace(name, target, _replaced, (source,), {})
     if source._key.device is not target._key.device:
-        source = source.to(target.device)  # type: ignore[attr-defined]
+        if non_blocking and copied_later(target, source):
+            bump(target, name)
+            return target
+        later = non_blocking and target._key.device is not cpu
+        source = source.to(target.device, non_blocking=later)  # type: ignore[attr-defined]
     if state.intercepting and is_watched():
         copy_watched(target, source, partial(move_values, target, source))
     else:
         move_values(target, source)
     bump(target, name)
     return target
+
+
+def copied_later(target: Any, source: Any) -> bool:
+    """Try to have a device write into the host's memory while the program goes on; True if it will."""
+    if target._key.device is not cpu or source._key.dtype is not target._key.dtype or source._key.bits:
+        return False
+    backend = backend_of(source._key.device)
+    return bool(backend.copy_into_host(target._array, source._array))
 
 
 def move_values(target: Any, source: Any) -> None:
@@ -846,14 +858,14 @@ def copy_(self: Tensor, other: Tensor | Scalar, non_blocking: bool = False) -> T
     other : Tensor
         Of a shape that broadcasts to this one's.
     non_blocking : bool
-        Has no effect.
+        Let the program go on while a copy between page-locked memory of the CPU and a device runs; see `Tensor.to`.
 
     Examples
     --------
     >>> weft.zeros(2, dtype=weft.int64).copy_(weft.tensor(1.7))
     tensor([1, 1])
     """
-    copied: Tensor = copy_values(self, other, "copy_")
+    copied: Tensor = copy_values(self, other, "copy_", non_blocking)
     return copied
 
 
