@@ -5,6 +5,7 @@ import pytest
 
 import weft
 from weft.autograd import gradcheck
+from weft.ops.cumulative import on_their_branches
 
 
 @pytest.mark.parametrize("size", [256, 257, 1000, 1024])
@@ -125,3 +126,16 @@ def test_products_of_many_numbers_with_a_zero_have_a_gradient_at_once():
         x[50_000] = 0
     x.cumprod(0).sum().backward()
     assert x.grad[0] == 50_000 and x.grad[49_999] == 1 and x.grad[50_000] == 50_000 and not x.grad[50_001:].any()
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_logarithms_of_complex_sums_get_the_turns_of_adding_one_by_one(dim):
+    rng = np.random.default_rng(3)
+    x = 3 * rng.standard_normal((50, 40)) + 9j * rng.standard_normal((50, 40))
+    x[3, 4:8] = -np.inf
+    expected = weft.from_numpy(x).logcumsumexp(dim).numpy()
+    turned = expected + 2j * np.pi * rng.integers(-3, 4, x.shape)
+    turned[np.isinf(expected)] = -np.inf
+    found = on_their_branches(np, x, turned, dim)
+    np.testing.assert_allclose(found.real, expected.real)
+    np.testing.assert_allclose(found.imag[np.isfinite(expected)], expected.imag[np.isfinite(expected)], atol=1e-12)

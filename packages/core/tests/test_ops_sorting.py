@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft.ops.sorting import bisected, distinct_slices, searched
 
 RNG = np.random.default_rng(0)
 
@@ -125,3 +126,36 @@ def test_types_of_results_are_made_of_one_sequence_or_one_by_one(name):
         assert all(one is other for one, other in zip(made, parts))
     with pytest.raises(TypeError, match="takes a"):
         kind(parts[1:])
+
+
+# What devices compute by, which must not look at values
+
+
+@pytest.mark.parametrize("numbers", [0, 1, 2, 3, 5, 6, 7, 8, 40])
+@pytest.mark.parametrize("missing", [0, 1, 2, 9])
+@pytest.mark.parametrize("right", [False, True])
+def test_one_search_finds_what_bisecting_finds_of_nan_too(numbers, missing, right):
+    sequence = np.concatenate([np.sort(RNG.integers(-9, 9, numbers).astype(float)), np.full(missing, np.nan)])
+    values = np.array([-np.inf, *np.arange(-10.5, 10, 0.5), np.inf, np.nan])
+    found = searched(np, sequence, values, right)
+    assert found.tolist() == bisected(np, sequence[None], values[None], right)[0].tolist()
+    assert found.dtype == np.int64
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (0, 3), (40, 1), (40, 2), (9, 2, 3), (9, 1, 0)])
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32"])
+def test_distinct_slices_are_those_of_numpy(shape, dim, dtype):
+    array = np.swapaxes(RNG.integers(0, 2, shape), 0, dim).astype(dtype)
+    if not array.size:
+        array = np.zeros([size or 1 for size in array.shape], dtype)
+    expected = np.unique(array, return_inverse=True, return_counts=True, axis=dim)
+    for found, wanted in zip(distinct_slices(np, array, dim), expected):
+        np.testing.assert_array_equal(found, wanted.reshape(found.shape))
+        assert found.flags.c_contiguous
+
+
+def test_quantile_of_a_number_outside_of_0_and_1_is_refused():
+    for q in (-0.1, 1.1, float("nan"), weft.tensor([0.5, 2.0])):
+        with pytest.raises(RuntimeError, match=r"range \[0, 1\]"):
+            weft.quantile(weft.ones(3), q)
