@@ -778,7 +778,7 @@ def _(xp, LD, pivots, B, hermitian):
     result = xp.array(B)
     rows = pivots[..., 0].tolist()  # at once: a device is waited for
     for place in numpy.ndindex(*batch):
-        ldl_solve_one(xp, LD[place], reduce(getitem, place, rows), result[place], hermitian)
+        ldl_solve_one(xp, LD[place], reduce(getitem, place, rows), result[place], hermitian)  # type: ignore[arg-type]
     return column_major(xp, result)
 
 
