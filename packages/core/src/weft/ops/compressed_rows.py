@@ -9,6 +9,7 @@ from weft._tensor.base import Tensor
 from weft.backend import scientific
 from weft.ops._batching import one_by_one
 from weft.ops._declare import op
+from weft.ops._numerics import is_numpy
 from weft.ops._scatter import combine_at
 
 __all__ = ["csr_matmul"]
@@ -28,9 +29,17 @@ def compressed_matrix(xp: Any, crow: Any, col: Any, values: Any, columns: int) -
     return library.csr_matrix((values, col, crow), shape=(crow.shape[0] - 1, columns))
 
 
-def repeated_rows(xp: Any, crow: Any) -> Any:
+def repeated_rows(xp: Any, crow: Any, entries: int) -> Any:
     """The row of each entry."""
-    return xp.repeat(xp.arange(crow.shape[0] - 1), xp.diff(crow))
+    if is_numpy(xp):
+        return xp.repeat(xp.arange(crow.shape[0] - 1), xp.diff(crow))
+    return xp.searchsorted(crow[1:], xp.arange(entries), side="right")  # without waiting for the counts
+
+
+def rows_of(crow: Tensor, col: Tensor) -> Tensor:
+    """The row of each entry, as a tensor."""
+    counts = crow.diff().to(weft.int64)
+    return weft.arange(crow.shape[0] - 1, device=crow.device).repeat_interleave(counts, output_size=col.shape[0])
 
 
 @op(
@@ -60,7 +69,7 @@ def _(xp, values, crow, col, other, columns, transposed):
     matrix = compressed_matrix(xp, crow, col, values, columns)
     if matrix is not None:
         return xp.ascontiguousarray((matrix.T if transposed else matrix) @ other)
-    rows = repeated_rows(xp, crow)
+    rows = repeated_rows(xp, crow, col.shape[0])
     target, source = (col, rows) if transposed else (rows, col)
     result = xp.zeros((columns if transposed else crow.shape[0] - 1, other.shape[1]), other.dtype)
     combine_at(xp, xp.add, result, (target, slice(None)), values[:, None] * other[source])
@@ -69,7 +78,7 @@ def _(xp, values, crow, col, other, columns, transposed):
 
 @csr_matmul.gradient("values other")
 def _(grad, values, crow, col, other, columns, transposed):
-    rows = weft.arange(crow.shape[0] - 1, device=crow.device).repeat_interleave(crow.diff().to(weft.int64))
+    rows = rows_of(crow, col)
     target, source = (col, rows) if transposed else (rows, col)
     of_values = (grad.index_select(0, target) * other.conj().index_select(0, source)).sum(-1)
     return of_values, csr_matmul.op(values.conj(), crow, col, grad, columns, not transposed)
@@ -98,13 +107,13 @@ def _(xp, values, crow, col, other, transposed):
         columns = matrix.T.copy() if transposed else matrix.tocsc()  # memory of its own: it is sorted in place
         return scientific(xp, "sparse.linalg", "csr_solve").splu(columns).solve(other)
     dense = xp.zeros((other.shape[0],) * 2, values.dtype)
-    dense[repeated_rows(xp, crow), col] = values
+    dense[repeated_rows(xp, crow, col.shape[0]), col] = values
     return xp.linalg.solve(dense.T if transposed else dense, other)
 
 
 @csr_solve.gradient("values other")
 def _(grad, values, crow, col, transposed, output):
-    rows = weft.arange(crow.shape[0] - 1, device=crow.device).repeat_interleave(crow.diff().to(weft.int64))
+    rows = rows_of(crow, col)
     of_other = csr_solve.op(values.conj(), crow, col, grad, not transposed)
     left, right = (of_other, output.conj()) if not transposed else (output.conj(), of_other)
     return -left.index_select(0, rows) * right.index_select(0, col), of_other

@@ -11,9 +11,9 @@ from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import wrap_dim
-from weft.ops._positions import check_positions, in_range, positioned
+from weft.ops._positions import assert_below, check_positions, in_range, positioned, waits
 from weft.ops._scatter import combine_at, value_for
-from weft.ops.creation import from_host
+from weft.ops.creation import arange, from_host
 from weft.ops.indexing import (
     check_slices,
     checked_along,
@@ -22,6 +22,7 @@ from weft.ops.indexing import (
     places,
     scatter,
 )
+from weft.ops.sorting import searchsorted
 from weft.types import Number
 
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
@@ -279,27 +280,54 @@ def segment_reduce(
         )
     if lengths.is_meta:
         return segments_without_values(data, axis, lengths, names[reduce])
-    table = lengths.cpu().numpy().reshape(math.prod(lengths.shape[:-1]), lengths.shape[-1])
-    if not unsafe and ((table < 0).any() or (table.sum(1) != data.shape[axis]).any()):
-        raise RuntimeError(f"segment_reduce(): lengths must add up to the size of axis {axis}, {data.shape[axis]}")
-    segments = lengths.shape[-1]
-    used = int(table.sum(1).max(initial=0))
-    rows = numpy.stack([numpy.repeat(numpy.arange(segments), row) for row in table])  # (rows, used)
-    tail = data.ndim - axis - 1
-    index = from_host(rows.reshape(*lengths.shape[:-1], used, *[1] * tail), data.device)
+    segments, size = lengths.shape[-1], data.shape[axis]
+    wrong = "" if unsafe else f"lengths must add up to the size of axis {axis}, {size}"
+    index = segments_of_each(lengths, size, wrong) if waits(lengths) else segments_on_host(lengths, size, wrong)
+    used, tail = index.shape[-1], data.ndim - axis - 1
+    index = index.reshape(*index.shape, *[1] * tail).to(data.device)
     source = data.narrow(axis, 0, used)
-    shape = (*data.shape[:axis], segments, *data.shape[axis + 1 :])
+    rows = segments + 1 if waits(lengths) else segments  # one for what is in no segment
+    shape = (*data.shape[:axis], rows, *data.shape[axis + 1 :])
     start = identity(names[reduce], data.dtype.numpy) if initial is None else initial
     base = data.new_full(shape, start)
     index = index.expand(source.shape)
     if reduce in ("max", "min"):
-        return segment_extremes.op(base, axis, index, source, names[reduce])
-    result = reduced_at.op(base, axis, index, source, names[reduce], True)
+        return segment_extremes.op(base, axis, index, source, names[reduce]).narrow(axis, 0, segments)
+    result = reduced_at.op(base, axis, index, source, names[reduce], True).narrow(axis, 0, segments)
     if reduce != "mean":
         return result
     count = lengths.reshape(*lengths.shape, *[1] * tail)
     result = result / count.clamp(min=1)
     return result.masked_fill(count == 0, math.nan) if initial is None else result
+
+
+def segments_on_host(lengths: Any, size: int, wrong: str) -> Any:
+    """The segment of each element along an axis of a size.
+
+    Raises
+    ------
+    RuntimeError
+        With what is wrong, where that is said, if the lengths do not add up to the size.
+    """
+    table = lengths.numpy().reshape(math.prod(lengths.shape[:-1]), lengths.shape[-1])
+    if wrong and ((table < 0).any() or (table.sum(1) != size).any()):
+        raise RuntimeError(f"segment_reduce(): {wrong}")
+    used = int(table.sum(1).max(initial=0))
+    rows = numpy.stack([numpy.repeat(numpy.arange(lengths.shape[-1]), row) for row in table])  # (rows, used)
+    return from_host(rows.reshape(*lengths.shape[:-1], used))
+
+
+def segments_of_each(lengths: Any, size: int, wrong: str) -> Any:
+    """`segments_on_host` without waiting for a device; an element of no segment has the number behind the last.
+
+    The lengths are asserted, as positions are.
+    """
+    ends = lengths.cumsum(-1)
+    if wrong and lengths.numel():
+        assert_below("segment_reduce()", lengths, size + 1, wrong)
+        assert_below("segment_reduce()", size - ends.select(-1, -1), 1, wrong)
+    each = arange(size, device=lengths.device)
+    return searchsorted(ends, each.expand(*ends.shape[:-1], size).contiguous(), right=True)
 
 
 def segments_without_values(data: Any, axis: int, lengths: Any, combine: str) -> Any:

@@ -40,8 +40,9 @@ from weft.ops._geometry import (
     wrap_dims,
 )
 from weft.ops._inplace import bump, view_inplace
+from weft.ops._positions import waits
 from weft.ops._registry import registry
-from weft.ops.creation import from_host, zeros_like
+from weft.ops.creation import arange, from_host, zeros_like
 from weft.storage import address, owner
 from weft.types import DType, MemoryFormat, Scalar
 
@@ -1187,8 +1188,9 @@ def _(input_tangent, size, stride, first, own_stride):
     if input_tangent.stride() == own_stride and low == 0 and high == own.max(initial=0):
         return as_strided.op(input_tangent, size, stride, first, own_stride)  # its memory is laid out as the input's
     places = input_tangent.new_zeros(int(high - low) + 1)  # elements outside of the input are constants
-    places = places.index_put((positions_tensor(own - low, places),), input_tangent.reshape(-1))
-    return places[positions_tensor(wanted - low, places)].reshape(size)
+    taken = positions_tensor(input_tangent.shape, own_stride, -int(low), places)
+    places = places.index_put((taken,), input_tangent.reshape(-1))
+    return places[positions_tensor(size, stride, first - int(low), places)].reshape(size)
 
 
 @as_strided.vmap
@@ -1219,28 +1221,42 @@ def as_strided_backward(grad: Any, shape: Any, size: Any, stride: Any, first: in
         sum((n - 1) * s for n, s in zip(shape, strides)),
         0,
     )
-    positions = storage_positions(size, stride, first)
     low = min(0, first)
-    places = grad.new_zeros(reach + 1 - low).index_put(
-        (positions_tensor(positions - low, grad),), grad.reshape(-1), accumulate=True
-    )
-    own = storage_positions(shape, strides, -low)
-    count = numpy.bincount(own, minlength=reach + 1 - low)
-    if (count > 1).any():
-        places = places / positions_tensor(numpy.maximum(count, 1), grad).to(grad.dtype)
-    return places[positions_tensor(own, grad)].reshape(shape)
+    taken = positions_tensor(size, stride, first - low, grad)
+    places = grad.new_zeros(reach + 1 - low).index_put((taken,), grad.reshape(-1), accumulate=True)
+    own = positions_tensor(shape, strides, -low, grad)
+    if share_places(shape, strides):
+        count = own.new_zeros(reach + 1 - low).index_put((own,), own.new_ones(()), accumulate=True)
+        places = places / count.clamp(min=1).to(grad.dtype)
+    return places[own].reshape(shape)
+
+
+def share_places(shape: Any, strides: Any) -> bool:
+    """Whether elements of a tensor with these strides may lie at one place in memory."""
+    reach = 0
+    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides) if size > 1):
+        if stride <= reach:
+            return True
+        reach += stride * (size - 1)
+    return False
 
 
 def storage_positions(size: Any, stride: Any, offset: int) -> numpy.ndarray:
+    """Where the elements of a view are, counted from its storage's first."""
     grid = numpy.full((), offset, numpy.int64)
     for n, s in zip(size, stride):
         grid = grid[..., None] + numpy.arange(n) * s
     return grid.reshape(-1)
 
 
-def positions_tensor(array: numpy.ndarray, like: Any) -> Any:
-    """A tensor of positions on the device of another."""
-    return from_host(array, like.device)
+def positions_tensor(size: Any, stride: Any, offset: int, like: Any) -> Any:
+    """`storage_positions` as a tensor, computed on the device of another."""
+    if not waits(like):
+        return from_host(storage_positions(size, stride, offset), like.device)
+    grid = like.new_full((), offset, dtype=int64)
+    for n, s in zip(size, stride):
+        grid = grid.unsqueeze(-1) + arange(n, device=like.device) * s
+    return grid.reshape(-1)
 
 
 # Complex numbers and their parts
