@@ -135,7 +135,7 @@ class ndarray:
             "shape": self.shape,
             "typestr": self.dtype.str,
             "descr": self.dtype.descr,
-            "stream": 1,
+            "stream": cuda.get_current_stream().ptr or 1,
             "version": 3,
             "strides": None if self.flags.c_contiguous else self.strides,
             "data": (self.host.ctypes.data, False),
@@ -147,7 +147,12 @@ class ndarray:
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
     ) -> Any:
-        return self.host.__dlpack__()
+        if stream == 0:
+            raise ValueError("the legacy default stream is 1 in DLPack")
+        here = cuda.get_current_stream(self.device_id)
+        if stream != -1 and (stream or 1) != (here.ptr or 1):
+            note("order", f"stream {0 if stream in (None, 1) else stream} after event in stream {here.ptr}")
+        return self.host.__dlpack__(max_version=max_version)
 
     def __len__(self) -> int:
         return len(self.host)

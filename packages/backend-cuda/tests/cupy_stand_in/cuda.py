@@ -487,6 +487,7 @@ runtime = types.SimpleNamespace(
     getDeviceProperties=properties,
     memGetInfo=lambda: (TOTAL - taken[current.device], TOTAL),
     pointerGetMemoryType=memory_type,
+    pointerGetAttributes=lambda address: types.SimpleNamespace(device=current.device, type=2),
     memoryTypeHost=1,
     ipcGetEventHandle=lambda event: bytes(64),
     profilerStart=lambda: None,

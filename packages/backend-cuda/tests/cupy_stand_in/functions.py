@@ -24,6 +24,7 @@ WAITS = frozenset(
     "array_equal array_equiv allclose".split()
 )
 FACTORIES = frozenset("empty zeros ones full eye identity arange linspace logspace tri indices".split())
+UNTOLD = {"cupy.from_dlpack": "(array, *, device=, copy=)"}  # parameters that a compiled function does not tell
 NO_BFLOAT16 = frozenset("isin in1d unique lexsort partition argpartition round around median percentile".split())
 
 
@@ -43,6 +44,7 @@ class Function:
     def __init__(self, path: str, described: str | None, implementation: Callable[..., Any] | None) -> None:
         self.path, self.implementation = path, implementation
         self.__module__, _, self.__name__ = path.rpartition(".")
+        described = UNTOLD.get(path, described)
         self.signature = None if described is None else interface.signature(described)
         self.special = SPECIAL.get(self.__name__) if self.__module__ == "cupy" else SPECIAL.get(path)
 
@@ -145,6 +147,8 @@ def converted(function: Function, given: dict[str, Any]) -> Any:
     dtype = None if dtype is None else supported(dtype)
     if isinstance(source, ndarray):
         return converted_on_device(function.__name__, source, dtype, given)
+    if hasattr(source, "__cuda_array_interface__"):
+        return of_interface(source)
     parts = list(arrays_in(source)) if isinstance(source, list | tuple) else []
     if not parts:
         note("upload", f"{function.__name__} of {type(source).__name__}")
@@ -179,6 +183,44 @@ def to_host(function: Function, given: dict[str, Any]) -> Any:
     """The values on the host."""
     source = given["a"]
     return source.get(order=given.get("order") or "C") if isinstance(source, ndarray) else numpy.asarray(source)
+
+
+class HostCapsule:
+    """A DLPack capsule of a device's array, as one of the host, where its values are."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+@special("from_dlpack")
+def from_dlpack(function: Function, given: dict[str, Any]) -> Any:
+    """An array over another library's memory on a device."""
+    source = given["array"]
+    kind, index = source.__dlpack_device__()
+    if kind == 1:
+        raise TypeError("CPU arrays cannot be directly imported to CuPy.")
+    if kind not in (2, 13):
+        raise TypeError(f"Unsupported array type: {kind}")
+    with cuda.Device(index):
+        stream = cuda.get_current_stream().ptr or 1
+        host = numpy.from_dlpack(HostCapsule(source.__dlpack__(stream=stream, max_version=(1, 0))))
+        memory = cuda.UnownedMemory(host.ctypes.data, host.nbytes, host, index)
+        return ndarray.of(host, memory=memory)
+
+
+def of_interface(source: Any) -> Any:
+    """An array over memory that an object tells of, without a copy."""
+    described = source.__cuda_array_interface__
+    begin, _ = described["data"]
+    kind = numpy.dtype(described["typestr"])
+    memory = cuda.UnownedMemory(begin, math.prod(described["shape"]) * kind.itemsize, source)
+    return ndarray(described["shape"], kind, cuda.MemoryPointer(memory, 0), described.get("strides"))
 
 
 @special("where")

@@ -57,6 +57,14 @@ class Transfers(MemoryFunctions, Streams, Backend):
         return True
 
     @reported
+    def from_cuda_array(self, obj: Any) -> Any:
+        """An array that shares memory with another library's, by its ``__cuda_array_interface__``."""
+        pointer = obj.__cuda_array_interface__["data"][0]
+        index = cupy.cuda.runtime.pointerGetAttributes(pointer).device if pointer else self.current_device()
+        with cupy.cuda.Device(index):
+            return cupy.asarray(obj)
+
+    @reported
     def to_device(self, array: Any, index: int | None) -> Any:
         """A copy in the order of both devices' current streams."""
         source, target = int(array.device.id), self.on(index)

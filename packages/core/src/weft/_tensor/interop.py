@@ -277,8 +277,8 @@ def tensor(
         )
     elif isinstance(data, TypedStorage | UntypedStorage):
         made = of_storage(data, element).to(data.device if device is None else resolve_device(device), copy=True)
-    elif hasattr(type(data), "__dlpack__"):  # the tensor of another library
-        made = from_dlpack(data)
+    elif is_foreign(data):
+        made = of_foreign(data)
         made = made.to(made._key.device if device is None else resolve_device(device), element, copy=True)
     else:
         made = on_device(array_of(data, element), device)
@@ -330,8 +330,8 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device = None) -> T
     if isinstance(data, numpy.ndarray):
         data = from_numpy(data)
         device = resolve_device(device)
-    elif not isinstance(data, TensorBase) and hasattr(type(data), "__dlpack__"):
-        data = from_dlpack(data)
+    elif not isinstance(data, TensorBase) and is_foreign(data):
+        data = of_foreign(data)
     if isinstance(data, TensorBase):
         return data.to(data._key.device if device is None else resolve_device(device), element or data._key.dtype)  # type: ignore[attr-defined]
     return tensor(data, dtype=element, device=device)
@@ -387,8 +387,8 @@ def shared(obj: Any, element: dtype | None) -> Any:
         return obj
     if isinstance(obj, numpy.ndarray):
         return from_numpy(obj)
-    if hasattr(obj, "__dlpack__"):
-        return from_dlpack(obj)
+    if is_foreign(obj):
+        return of_foreign(obj)
     if isinstance(obj, UntypedStorage | TypedStorage):
         return of_storage(obj, element)
     if isinstance(obj, numpy.generic):
@@ -398,6 +398,21 @@ def shared(obj: Any, element: dtype | None) -> Any:
     except TypeError:
         return None
     return frombuffer(obj, dtype=element or get_default_dtype())
+
+
+def is_foreign(obj: Any) -> bool:
+    """Whether an object is an array of another library that says where its memory is."""
+    return hasattr(type(obj), "__dlpack__") or getattr(obj, "__cuda_array_interface__", None) is not None
+
+
+def of_foreign(obj: Any) -> Any:
+    """A tensor that shares memory with another library's array."""
+    if hasattr(type(obj), "__dlpack__"):
+        return from_dlpack(obj)
+    array = backend_of(device("cuda")).from_cuda_array(obj)
+    if array.dtype not in BY_NUMPY:
+        raise TypeError(f"as_tensor: weft has no dtype for arrays of {array.dtype}")
+    return make(array, key_of(BY_NUMPY[array.dtype], device("cuda", int(array.device.id))))
 
 
 def placed(made: Any, element: dtype | None, where: Any, copy: bool | None) -> Any:
@@ -549,17 +564,20 @@ class Capsule:
 
 def imported(obj: Any, kind: int, index: int, source: device) -> Any:
     """The backend's array over another library's memory; what array libraries do not know goes as unsigned integers."""
-    xp = backend_of(source).xp
+    backend = backend_of(source)
+    stream = backend.dlpack_stream(source.index)  # which is to see what the other library has done
+    ordered = {} if stream is None else {"stream": stream}
     try:
-        capsule = obj.__dlpack__(max_version=(1, 0)) if source is cpu else obj.__dlpack__()
+        capsule = obj.__dlpack__(max_version=(1, 0), **ordered)
     except TypeError:  # of before DLPack 1.0
-        capsule = obj.__dlpack__()
+        capsule = obj.__dlpack__(**ordered)
     element = data_type(capsule)
     own = FOREIGN.get((element.code, element.bits)) if element.lanes == 1 else None
     if own is not None:
         element.code = UNSIGNED
     versioned = name_of(capsule) == b"dltensor_versioned"
-    array = xp.from_dlpack(Capsule(capsule, (kind, index)))
+    with backend.guard(source.index):
+        array = backend.xp.from_dlpack(Capsule(capsule, (kind, index)))
     if not versioned and isinstance(array, numpy.ndarray) and not array.flags.writeable:
         array = numpy.asarray(Writable(array))  # only newer capsules can say that they are not
     if own is not None:
@@ -666,12 +684,14 @@ def __dlpack__(
             raise BufferError(f"__dlpack__: stream must be None or -1 on the CPU, got {stream!r}")
         if max_version is not None and numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0":
             options = {"max_version": max_version}  # without it the capsule is of the oldest version, which all take
-    elif stream is not None:
-        options = {"stream": stream}
+    else:
+        options = {"stream": stream, "max_version": max_version}
+        options = {name: value for name, value in options.items() if value is not None}
     code = CODES.get(tensor._key.dtype)
-    if code is None:
-        return array.__dlpack__(**options)
-    capsule = array.view(f"u{array.itemsize}").__dlpack__(**options)
+    with backend_of(self._key.device).guard(self._key.device.index):
+        if code is None:
+            return array.__dlpack__(**options)
+        capsule = array.view(f"u{array.itemsize}").__dlpack__(**options)
     data_type(capsule).code = code
     return capsule
 

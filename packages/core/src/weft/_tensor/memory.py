@@ -579,7 +579,13 @@ def cuda_array_interface(self: Any) -> Any:
         )
     if self._requires_grad:
         raise RuntimeError("__cuda_array_interface__: can't get it of a tensor that requires grad; detach() it first")
-    return self._array.__cuda_array_interface__
+    if self._key.bits:
+        raise RuntimeError(
+            "__cuda_array_interface__: can't get it of a view with the conjugate or negative bit; resolve_conj() or "
+            "resolve_neg() it first"
+        )
+    with backend_of(self._key.device).guard(self._key.device.index):  # whose current stream it tells
+        return self._array.__cuda_array_interface__
 
 
 for _name in ("eig", "lstsq", "solve", "symeig"):
