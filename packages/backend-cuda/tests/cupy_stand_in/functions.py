@@ -284,24 +284,3 @@ def as_strided(function: Function, given: dict[str, Any]) -> Any:
     """A view by shape and strides."""
     source = given["x"]
     return source.view_of(numpy.lib.stride_tricks.as_strided(source.host, given.get("shape"), given.get("strides")))
-
-
-@special("from_dlpack")
-def from_dlpack(function: Function, given: dict[str, Any]) -> Any:
-    """The array of another library's on the device, in its memory."""
-    source = given.get("ext_tensor", given.get("array"))
-    kind, index = source.__dlpack_device__()
-    if kind != 2:
-        raise TypeError("CPU arrays cannot be directly imported to CuPy. Use `cupy.array(numpy.from_dlpack(input))`.")
-    capsule = source.__dlpack__()
-
-    class OnHost:
-        def __dlpack__(self, **options: Any) -> Any:
-            return capsule
-
-        def __dlpack_device__(self) -> tuple[int, int]:
-            return 1, 0
-
-    made = ndarray.of(numpy.from_dlpack(OnHost()))  # type: ignore[arg-type]
-    made.device_id = index
-    return made

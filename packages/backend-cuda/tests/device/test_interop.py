@@ -89,7 +89,7 @@ def test_what_has_history_or_unresolved_bits_is_not_given():
     with pytest.raises(RuntimeError, match="resolve_conj"):
         cupy.asarray(z)
     with pytest.raises(AttributeError, match="cuda"):
-        weft.ones(2).__cuda_array_interface__  # noqa: B018
+        weft.ones(2).__cuda_array_interface__
 
 
 def test_the_device_is_told_and_the_host_may_be_asked_for():
