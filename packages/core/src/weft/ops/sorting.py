@@ -1091,7 +1091,9 @@ def runs_of(xp: Any, slices: Any) -> tuple[Any, Any, Any]:
 
 def lengths(xp: Any, start: Any, size: int) -> Any:
     """The lengths of runs that begin at some places, and of which the last ends at a size."""
-    return xp.diff(start, append=xp.full(1, size, start.dtype)).astype(xp.int64)
+    ends = xp.empty(start.size, xp.int64)
+    ends[:-1], ends[-1:] = start[1:], size
+    return ends - start
 
 
 @composite("unique")
