@@ -1240,13 +1240,13 @@ def triangle_indices(name: str, find: Any, row: int, col: int, offset: int, elem
         raise RuntimeError(
             f"{name}: not implemented for '{element.scalar_type_name}'; dtype must be weft.int32 or weft.int64"
         )
-    where = resolve_device(device)
-    backend = backend_of(where)
-    if is_numpy(backend.xp) or (state.intercepting and is_watched()):
-        return from_host(numpy.stack(find(row, offset, col)).astype(element.numpy), where)
-    with backend.guard(where.index):
-        found = triangle_on_device(backend.xp, row, col, offset, find is numpy.triu_indices)
-    return make(found.astype(element.numpy), key_of(element, where))
+
+    def positions(xp: Any) -> Any:
+        if is_numpy(xp):
+            return numpy.stack(find(row, offset, col)).astype(element.numpy)
+        return triangle_on_device(xp, row, col, offset, find is numpy.triu_indices).astype(element.numpy)
+
+    return computed_on(resolve_device(device), positions)
 
 
 def triangle_on_device(xp: Any, row: int, col: int, offset: int, upper: bool) -> Any:
@@ -1566,7 +1566,7 @@ def fill(input: Tensor, value: Scalar | Tensor) -> Tensor:
 @fill.kernel
 def _(xp, input, value):
     filled = xp.empty(input.shape, input.dtype)
-    fill_array(filled, assigned(filled, xp.asarray(value)) if filled.dtype.itemsize == 1 else value)
+    fill_array(filled, assigned(filled, xp.asarray(value)) if is_float8(filled.dtype) else value)
     return filled
 
 
