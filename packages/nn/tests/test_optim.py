@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import importlib
 import io
 import math
 import pickle
@@ -874,3 +875,32 @@ def test_a_wrapper_that_never_called_init_steps_and_takes_hooks():
     assert param.grad is None
     assert wrapper.state_dict()["param_groups"][0]["lr"] == 0.5
     assert copy.deepcopy(wrapper).param_groups[0]["lr"] == 0.5
+
+
+COUNTING = {
+    "Adam": {"amsgrad": True},
+    "Adamax": {},
+    "NAdam": {},
+    "RAdam": {"betas": (0.9, 0.99)},
+    "ASGD": {"t0": 2},
+    "Adagrad": {"lr_decay": 0.1},
+}
+
+
+@pytest.mark.parametrize("name", COUNTING)
+def test_counts_in_tensors_give_the_same_steps(name, monkeypatch):
+    """As where they are on a device: formulas take them as they are."""
+    found = []
+    for in_tensors in (False, True):
+        if in_tensors:
+            module = importlib.import_module(f"weft.optim.{name.lower()}")
+            monkeypatch.setattr(module, "advance", lambda states: [state["step"].add_(1) for state in states])
+            monkeypatch.setattr(module, "scalar", lambda value, differentiable=False: value)
+        weft.manual_seed(0)
+        param = weft.randn(4, 3, requires_grad=True)
+        optimizer = getattr(weft.optim, name)([param], **COUNTING[name])
+        for _ in range(12):  # enough for both branches of RAdam
+            param.grad = weft.randn(4, 3)
+            optimizer.step()
+        found.append(param.detach())
+    assert weft.allclose(*found, rtol=1e-5, atol=1e-6)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 from typing import Any
 
 from weft._engine.tensor import TensorBase
 from weft.amp._autocast import device_name
 from weft.autograd.grad_mode import no_grad
+from weft.ops._foreach import norm
+from weft.ops.joining import stack
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -16,6 +19,14 @@ class OptState(Enum):
     """What was done to an optimizer since the last update. fastai reads it by this name."""
 
     READY, UNSCALED, STEPPED = range(3)
+
+
+def not_finite(gradients: list[Any]) -> Any:
+    """Whether an element of some gradients, all on one device, is infinite or NaN: on a device as a tensor there."""
+    if gradients[0].device.type == "cpu" or any(grad.is_sparse for grad in gradients):
+        return any(not bool(grad.isfinite().all()) for grad in gradients)
+    largest = list(norm([grad for grad in gradients if grad.numel()], math.inf))
+    return stack(largest).isfinite().all().logical_not() if largest else False
 
 
 class GradScaler:
@@ -74,7 +85,7 @@ class GradScaler:
         self._growth_interval = growth_interval
         self._growth_tracker = 0
         self._states: dict[int, OptState] = {}  # by the optimizer's id
-        self._found_inf: dict[int, bool] = {}
+        self._found_inf: dict[int, list[Any]] = {}  # for each device whether, on that device until it is asked
 
     def is_enabled(self) -> bool:
         """Whether it does anything."""
@@ -126,14 +137,16 @@ class GradScaler:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         if state == OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
-        found = False
+        gradients = self._gradients(optimizer)
+        if any(grad.dtype.name == "float16" for grad in gradients):
+            raise ValueError("unscale_: Attempting to unscale FP16 gradients; keep the parameters in float32")
         with no_grad():
-            for grad in self._gradients(optimizer):
-                if grad.dtype.name == "float16":
-                    raise ValueError("unscale_: Attempting to unscale FP16 gradients; keep the parameters in float32")
+            for grad in gradients:
                 grad.mul_(1.0 / self._scale)
-                found = found or not bool(grad.isfinite().all())
-        self._found_inf[id(optimizer)] = found
+            self._found_inf[id(optimizer)] = [
+                not_finite([grad for grad in gradients if grad.device == device])
+                for device in dict.fromkeys(grad.device for grad in gradients)
+            ]
         self._states[id(optimizer)] = OptState.UNSCALED
 
     def _check_scale(self, name: str) -> None:
@@ -168,7 +181,13 @@ class GradScaler:
         self._states[id(optimizer)] = OptState.STEPPED
         if not self._gradients(optimizer):
             raise AssertionError("step: No inf checks were recorded for this optimizer: no parameter has a gradient")
-        return None if self._found_inf[id(optimizer)] else optimizer.step(*args, **kwargs)
+        return None if self._skips(id(optimizer)) else optimizer.step(*args, **kwargs)
+
+    def _skips(self, optimizer: int) -> bool:
+        """Whether gradients of an optimizer were found that are not finite; the first time this waits for devices."""
+        found = any(bool(each) for each in self._found_inf[optimizer])
+        self._found_inf[optimizer] = [found]
+        return found
 
     def update(self, new_scale: Any = None) -> None:
         """Let the scale grow or shrink, once after all steps of an iteration; or set it."""
@@ -180,7 +199,7 @@ class GradScaler:
         else:
             if not self._found_inf:
                 raise AssertionError("update: No inf checks were recorded prior to update.")
-            if any(self._found_inf.values()):
+            if any(map(self._skips, self._found_inf)):
                 self._scale *= self._backoff_factor
                 self._growth_tracker = 0
             else:

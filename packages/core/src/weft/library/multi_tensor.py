@@ -2,7 +2,8 @@
 
 An optimizer's formula is written once, in a tensor's in-place methods. It runs in one of three ways:
 
-- Where gradients are recorded (``differentiable=True``), on the tensors themselves.
+- Where gradients are recorded (``differentiable=True``), on the tensors themselves; also where a number that the
+  formula takes is a tensor on a device, which is not waited for.
 - By the backend's own kernel for the whole list, if its ``kernels`` have one under the formula's name, as
   ``"optim::adam_step"``. It is called with what the formula takes, each parameter of the formula replaced by the list
   of its values (arrays, numbers, or None), and with the same options; it writes into the arrays.
@@ -76,6 +77,8 @@ class MultiTensorStep:
         self.formula = formula
         self.name = f"optim::{formula.__name__}"
         self._operation = Operation(self.name, self._run_by_name, formula)
+        kinds = [formula.__annotations__.get(name) for name in parameters_of(formula)]
+        self._numbers = [position for position, kind in enumerate(kinds) if kind in ("float", float)]
 
     def __call__(self, *columns: Row, **options: Any) -> None:
         """Step all parameters.
@@ -90,7 +93,7 @@ class MultiTensorStep:
         if not local.grad_enabled and is_watched():
             self._operation.run(columns, options)
             return
-        if local.grad_enabled:
+        if local.grad_enabled or self._takes_tensors(columns, options):
             for values in zip(*columns, strict=True):
                 self.formula(*values, **options)
             return
@@ -105,13 +108,17 @@ class MultiTensorStep:
             else:
                 self._run_on_arrays(key, list(zip(*rows)), options)
 
+    def _takes_tensors(self, columns: Sequence[Row], options: dict[str, Any]) -> bool:
+        """Whether a number of the formula is in a tensor."""
+        numbers = [columns[position][0] for position in self._numbers if position < len(columns)]
+        return any(isinstance(value, Tensor) for value in (*numbers, *options.values()))
+
     def _run_by_name(self, *columns: Row, **options: Any) -> None:
         """Step as the op that interceptors see: numbers, as the counts of steps, may stand in tensors."""
         if not is_watched():
-            kinds = [self.formula.__annotations__.get(name) for name in parameters_of(self.formula)]
             columns = tuple(
-                [x.item() if kind == "float" and isinstance(x, Tensor) else x for x in column]  # type: ignore[attr-defined]
-                for kind, column in zip(kinds, columns)
+                [number_of(x) for x in column] if position in self._numbers else column
+                for position, column in enumerate(columns)
             )
         self(*columns, **options)
 
@@ -148,6 +155,11 @@ class MultiTensorStep:
         for row in zip(*columns):
             for piece in [row] if row[0].size <= _block_elements else _pieces(row):
                 formula(*[block(x) if wrap else x for x, wrap in zip(piece, is_array)], **options)
+
+
+def number_of(value: Any) -> Any:
+    """A number that may stand in a tensor, unless that is on a device."""
+    return value.item() if isinstance(value, Tensor) and value.device.type == "cpu" else value
 
 
 def _pieces(row: Row) -> Iterator[Row]:

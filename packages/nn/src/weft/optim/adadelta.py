@@ -84,7 +84,7 @@ class Adadelta(GroupOptimizer):
         super().__init__(params, defaults)
 
     def _init_state(self, param: Tensor, group: Group) -> State:
-        return new_state(param, "square_avg", "acc_delta")
+        return new_state(param, group, "square_avg", "acc_delta")
 
     def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         advance(states)

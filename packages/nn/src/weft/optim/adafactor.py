@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import weft
 from weft import Tensor
@@ -11,6 +12,7 @@ from weft.optim.optimizer import (
     GroupOptimizer,
     ParamsT,
     State,
+    add_scaled,
     check_options,
     given_options,
     new_step_count,
@@ -89,27 +91,27 @@ class Adafactor(GroupOptimizer):
         if param.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
         if param.ndim < 2:
-            return {"step": new_step_count(), "variance": weft.zeros_like(param)}
+            return {"step": new_step_count(param, group), "variance": weft.zeros_like(param)}
         *outer, rows, columns = param.shape
         return {
-            "step": new_step_count(),
+            "step": new_step_count(param, group),
             "row_var": param.detach().new_zeros((*outer, rows, 1)),
             "col_var": param.detach().new_zeros((*outer, 1, columns)),
         }
 
     def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         for param, grad, state in zip(params, grads, states):
-            t = state["step"].add_(1).item()
+            t = state["step"].add_(1).item()  # a count on the CPU
             eps1, eps2 = group["eps"]
             if eps1 is None:
                 eps1 = weft.finfo(param.dtype).eps
             lr = scalar(group["lr"])
-            size = min(lr, 1 / math.sqrt(t)) * max(eps2, _rms(param))  # of the parameter before its decay
+            size = at_least(_rms(param), eps2) * at_most(lr, 1 / math.sqrt(t))  # of the parameter before its decay
             if group["weight_decay"] != 0:
                 param.mul_(1 - lr * group["weight_decay"])
             second_moment = _second_moment(grad, state, t ** group["beta2_decay"], eps1)
             update = second_moment.clamp_(min=eps1 * eps1).rsqrt_().mul_(grad)
-            param.add_(update, alpha=-size / max(1.0, _rms(update) / group["d"]))
+            add_scaled(param, update, -size / at_least(_rms(update) / group["d"], 1.0))
 
 
 def _second_moment(grad: Tensor, state: State, weight: float, eps: float) -> Tensor:
@@ -123,5 +125,15 @@ def _second_moment(grad: Tensor, state: State, weight: float, eps: float) -> Ten
     return (rows @ columns).div_(rows.mean(dim=-2, keepdim=True).clamp_(min=eps))
 
 
-def _rms(tensor: Tensor) -> float:
-    return float(tensor.norm(2).item()) / math.sqrt(tensor.numel())
+def _rms(tensor: Tensor) -> Any:
+    return scalar(tensor.norm(2)) / math.sqrt(tensor.numel())
+
+
+def at_least(value: Any, bound: float) -> Any:
+    """A number, or a tensor's, or the bound if that is more."""
+    return value.clamp(min=bound) if isinstance(value, Tensor) else max(bound, value)
+
+
+def at_most(value: Any, bound: float) -> Any:
+    """A number, or a tensor's, or the bound if that is less."""
+    return value.clamp(max=bound) if isinstance(value, Tensor) else min(value, bound)

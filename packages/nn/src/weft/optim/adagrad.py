@@ -102,7 +102,7 @@ class Adagrad(GroupOptimizer):
     def _init_state(self, param: Tensor, group: Group) -> State:
         start = group["initial_accumulator_value"]
         value = complex(start, start) if param.is_complex() else start
-        return {"step": new_step_count(), "sum": weft.full_like(param.detach(), value)}
+        return {"step": new_step_count(param, group), "sum": weft.full_like(param.detach(), value)}
 
     def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         adagrad_step(

@@ -116,7 +116,7 @@ class Adam(GroupOptimizer):
 
     def _init_state(self, param: Tensor, group: Group) -> State:
         state = {
-            "step": new_step_count(),
+            "step": new_step_count(param, group),
             "exp_avg": weft.zeros_like(param),
             "exp_avg_sq": weft.zeros_like(param),
         }

@@ -83,7 +83,7 @@ class Adamax(GroupOptimizer):
         super().__init__(params, defaults)
 
     def _init_state(self, param: Tensor, group: Group) -> State:
-        return new_state(param, "exp_avg", "exp_inf")
+        return new_state(param, group, "exp_avg", "exp_inf")
 
     def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         beta1, beta2 = group["betas"]

@@ -19,6 +19,7 @@ from weft.optim.optimizer import (
     check_options,
     given_options,
     new_step_count,
+    place_of_counts,
     scalar,
     state_tensors,
 )
@@ -88,11 +89,14 @@ class ASGD(GroupOptimizer):
         super().__init__(params, defaults)
 
     def _init_state(self, param: Tensor, group: Group) -> State:
-        eta = weft.empty((), dtype=weft.float32, device="cpu").fill_(scalar(group["lr"], group["differentiable"]))
+        where = place_of_counts(param, group)
+        if isinstance(group["lr"], Tensor) and where == "cpu":
+            where = group["lr"].device
+        eta = weft.empty((), dtype=weft.float32, device=where).fill_(scalar(group["lr"], group["differentiable"]))
         return {
-            "step": new_step_count(),
+            "step": new_step_count(param, group),
             "eta": eta,
-            "mu": weft.ones((), dtype=weft.float32, device="cpu"),
+            "mu": weft.ones((), dtype=weft.float32, device=where),
             "ax": weft.zeros_like(param),
         }
 
@@ -101,15 +105,16 @@ class ASGD(GroupOptimizer):
             params,
             grads,
             state_tensors(states, "ax"),
-            [state["mu"].item() for state in states],
-            [as_saved(state["eta"]) if group["differentiable"] else state["eta"].item() for state in states],
+            [scalar(state["mu"]) for state in states],
+            [as_saved(state["eta"]) if group["differentiable"] else scalar(state["eta"]) for state in states],
             lambd=group["lambd"],
             weight_decay=scalar(group["weight_decay"], group["differentiable"]),
         )
         lr = scalar(group["lr"], group["differentiable"])
         for state, t in zip(states, map(scalar, advance(states))):
-            state["eta"].fill_(lr / (1 + group["lambd"] * lr * t) ** group["alpha"])
-            state["mu"].fill_(1 / max(1, t - group["t0"]))
+            set_number(state["eta"], lr / (1 + group["lambd"] * lr * t) ** group["alpha"])
+            elapsed = t - group["t0"]
+            set_number(state["mu"], 1 / (elapsed.clamp(min=1) if isinstance(elapsed, Tensor) else max(1, elapsed)))
 
 
 @multi_tensor
@@ -119,3 +124,11 @@ def asgd_step(param: Any, grad: Any, ax: Any, mu: float, eta: Any, *, lambd: flo
         grad = add_decay(grad, param, weight_decay)
     add_scaled(param.mul_(1 - lambd * eta), grad, -eta)
     ax.lerp_(param, mu)
+
+
+def set_number(target: Tensor, value: Any) -> None:
+    """Write a number, which may be a tensor's on a device, into a tensor."""
+    if isinstance(value, Tensor):
+        target.copy_(value)
+    else:
+        target.fill_(value)

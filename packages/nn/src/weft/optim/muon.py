@@ -6,7 +6,7 @@ import math
 
 import weft
 from weft import Tensor
-from weft.optim.optimizer import Group, GroupOptimizer, ParamsT, State, check_options, given_options, scalar
+from weft.optim.optimizer import Group, GroupOptimizer, ParamsT, State, add_scaled, check_options, given_options, scalar
 
 __all__ = ["Muon"]
 
@@ -95,7 +95,7 @@ class Muon(GroupOptimizer):
                 update = grad.lerp(update, momentum)
             update = orthogonalized(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
             param.mul_(1 - lr * group["weight_decay"])
-            param.add_(update, alpha=-lr * _adjustment(group["adjust_lr_fn"], *param.shape))
+            add_scaled(param, update, -lr * _adjustment(group["adjust_lr_fn"], *param.shape))
 
 
 def orthogonalized(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:

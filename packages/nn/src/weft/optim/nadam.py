@@ -21,6 +21,7 @@ from weft.optim.optimizer import (
     check_options,
     given_options,
     new_step_count,
+    place_of_counts,
     scalar,
     square_root,
     state_tensors,
@@ -92,8 +93,8 @@ class NAdam(GroupOptimizer):
 
     def _init_state(self, param: Tensor, group: Group) -> State:
         return {
-            "step": new_step_count(),
-            "mu_product": weft.ones((), dtype=weft.float32, device="cpu"),
+            "step": new_step_count(param, group),
+            "mu_product": weft.ones((), dtype=weft.float32, device=place_of_counts(param, group)),
             "exp_avg": weft.zeros_like(param),
             "exp_avg_sq": weft.zeros_like(param),
         }

@@ -537,11 +537,11 @@ def _split_names(op: str, group: Group) -> None:
 
 
 def _cast_state(name: Hashable, value: Any, param: Tensor, group: Group) -> Any:
-    """State as its parameter needs it; a step count stays a float32 on the CPU unless a kernel reads it."""
+    """State as its parameter needs it; a step count is a float32 on the CPU, unless the group is capturable."""
     if isinstance(value, Tensor):
         if name == "step":
-            on_device = group.get("capturable") or group.get("fused")
-            return value.to(dtype=weft.float32, device=param.device) if on_device else value
+            dtype = weft.float32 if group.get("capturable") or group.get("fused") else value.dtype
+            return value.to(dtype=dtype, device=place_of_counts(param, group))
         if param.is_floating_point():
             return value.to(dtype=param.dtype, device=param.device)
         return value.to(device=param.device)
@@ -646,14 +646,19 @@ class GroupOptimizer(Optimizer):
         raise NotImplementedError
 
 
-def new_state(param: Tensor, *names: str) -> State:
+def new_state(param: Tensor, group: Group, *names: str) -> State:
     """The state before the first step: no steps counted, and zeros like the parameter under each name."""
-    return {"step": new_step_count(), **{name: weft.zeros_like(param) for name in names}}
+    return {"step": new_step_count(param, group), **{name: weft.zeros_like(param) for name in names}}
 
 
-def new_step_count() -> Tensor:
+def new_step_count(param: Tensor, group: Group) -> Tensor:
     """The ``"step"`` of a state: a float32 scalar, as in PyTorch's files."""
-    return weft.zeros((), dtype=weft.float32, device="cpu")
+    return weft.zeros((), dtype=weft.float32, device=place_of_counts(param, group))
+
+
+def place_of_counts(param: Tensor, group: Group) -> Any:
+    """The device of a parameter's step count: the CPU, where formulas need no kernels for it, unless capturable."""
+    return param.device if group.get("capturable") else "cpu"
 
 
 def real_views(tensors: Iterable[Tensor]) -> list[Tensor]:
@@ -697,7 +702,10 @@ def check_modes(name: str, *, foreach: bool | None, fused: bool | None, differen
 
 
 def advance(states: Sequence[State]) -> list[Any]:
-    """Count one more step in each state; the counts, from 1, where interceptors watch as the tensors that hold them."""
+    """Count one more step in each state; the counts, from 1.
+
+    They are numbers; on a device, and where interceptors watch, the tensors that hold them.
+    """
     steps = [state["step"] for state in states]
     if is_watched() and not weft.is_grad_enabled():
         counting.run((steps,), {})
@@ -705,10 +713,13 @@ def advance(states: Sequence[State]) -> list[Any]:
     return count_steps(steps)
 
 
-def count_steps(steps: Sequence[Tensor]) -> list[float]:
-    """Add 1 to each tensor; the sums."""
-    counts = []
+def count_steps(steps: Sequence[Tensor]) -> list[Any]:
+    """Add 1 to each tensor; the sums, on a device in the tensors themselves."""
+    counts: list[Any] = []
     for step in steps:
+        if step._key.device.type != "cpu":
+            counts.append(step.add_(1))
+            continue
         count = step._array
         count += 1  # without an op: this is a count, which nothing differentiates, of each parameter at each step
         bump_version(step, "step")
@@ -731,10 +742,10 @@ def unused(params: Sequence[Any]) -> list[None]:
 
 
 def scalar(value: Any, differentiable: bool = False) -> Any:
-    """A one-element tensor as a Python number, unless gradients must flow through it."""
+    """A one-element tensor as a Python number, unless gradients must flow through it or a device be waited for."""
     if not isinstance(value, Tensor):
         return value
-    return value.reshape(()) if differentiable else value.item()
+    return value.reshape(()) if differentiable or value.device.type != "cpu" else value.item()
 
 
 def as_saved(state: Any) -> Any:
@@ -771,7 +782,7 @@ def square_root(value: Any) -> Any:
 def add_scaled(target: Tensor, other: Tensor, scale: Any) -> None:
     """``target += scale * other`` in place; the scale may be a tensor."""
     if isinstance(scale, Tensor):
-        target.add_(other * scale)
+        target.add_(other.to(target.dtype) * scale)
     else:
         target.add_(other, alpha=scale)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import weft
 from weft import Tensor
 from weft.library.multi_tensor import multi_tensor
 from weft.optim.optimizer import (
@@ -92,7 +93,7 @@ class RAdam(GroupOptimizer):
         super().__init__(params, defaults)
 
     def _init_state(self, param: Tensor, group: Group) -> State:
-        return new_state(param, "exp_avg", "exp_avg_sq")
+        return new_state(param, group, "exp_avg", "exp_avg_sq")
 
     def _step_group(self, group: Group, params: list[Tensor], grads: list[Tensor], states: list[State]) -> None:
         beta1, beta2 = group["betas"]
@@ -136,9 +137,21 @@ def radam_step(
     step_size = lr / (1 - beta1**t)
     rho_max = 2 / (1 - beta2) - 1
     rho = rho_max - 2 * t * beta2**t / (1 - beta2**t)
-    if rho > 5:
+    if isinstance(rho, Tensor):
+        add_rectified(param, exp_avg, exp_avg_sq.sqrt().add(eps), -step_size, rho, rho_max, 1 - beta2**t)
+    elif rho > 5:
         variance_ratio = (rho - 4) * (rho - 2) * rho_max / ((rho_max - 4) * (rho_max - 2) * rho)
         step_size = step_size * square_root(variance_ratio * (1 - beta2**t))
         add_ratio(param, exp_avg, exp_avg_sq.sqrt().add(eps), -step_size)
     else:
         add_scaled(param, exp_avg, -step_size)
+
+
+def add_rectified(
+    param: Tensor, exp_avg: Tensor, root: Tensor, scale: Any, rho: Tensor, rho_max: Any, correction: Any
+) -> None:
+    """The step of RAdam where the number of steps is on a device: which of two it is, is decided there."""
+    variance_ratio = (rho - 4) * (rho - 2) * rho_max / ((rho_max - 4) * (rho_max - 2) * rho)
+    is_rectified = rho > 5
+    rate = weft.where(is_rectified, (variance_ratio * correction).clamp(min=0).sqrt(), 1)
+    add_ratio(param, exp_avg, weft.where(is_rectified, root, 1), scale * rate)

@@ -89,7 +89,7 @@ class RMSprop(GroupOptimizer):
         super().__init__(params, defaults)
 
     def _init_state(self, param: Tensor, group: Group) -> State:
-        state = {"step": new_step_count(), "square_avg": weft.zeros_like(param)}
+        state = {"step": new_step_count(param, group), "square_avg": weft.zeros_like(param)}
         if group["momentum"] > 0:
             state["momentum_buffer"] = weft.zeros_like(param)
         if group["centered"]:

@@ -87,7 +87,7 @@ class Rprop(GroupOptimizer):
         lr = group["lr"] if group["differentiable"] else float(group["lr"])
         start = complex(lr, lr) if param.is_complex() else lr
         return {
-            "step": new_step_count(),
+            "step": new_step_count(param, group),
             "prev": weft.zeros_like(param),
             "step_size": weft.zeros_like(param.detach()).fill_(start),
         }
