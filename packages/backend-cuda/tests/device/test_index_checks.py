@@ -195,6 +195,18 @@ def test_good_positions_are_no_error_however_many_kinds_there_are():
     weft.cuda.synchronize()
 
 
+def test_what_runs_on_another_stream_is_seen_when_that_or_the_device_is_waited_for():
+    x, _ = rows("cuda", 3, 4)
+    for waited in (weft.cuda.Stream(), weft.cuda):
+        stream = waited if isinstance(waited, weft.cuda.Stream) else weft.cuda.Stream()
+        stream.wait_stream(weft.cuda.current_stream())
+        with weft.cuda.stream(stream):
+            x.index_select(0, at("cuda"))
+        with pytest.raises(weft.AcceleratorError, match="index_select"):
+            waited.synchronize()
+        weft.cuda.synchronize()
+
+
 def test_only_three_words_say_when():
     with pytest.raises(ValueError, match="'soon'"):
         weft.cuda.set_index_checks("soon")

@@ -89,7 +89,8 @@ class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
 
     def to_numpy(self, array: Any) -> numpy.ndarray[Any, Any]:
         found = super().to_numpy(array)
-        self.assertions.look(array.device.id)
+        index = array.device.id
+        self.assertions.look(index, cupy.cuda.get_current_stream(index).ptr)
         return found
 
     def explain(self, error: Exception) -> Exception | None:
@@ -104,7 +105,8 @@ class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
         if now:
             super().assert_below(values, bound, key, error, now)
         elif values.size:
-            self.assertions.below(values.device.id, values, bound, key, error)
+            index = values.device.id
+            self.assertions.below(index, cupy.cuda.get_current_stream(index).ptr, values, bound, key, error)
 
     def random_stream(self, seed: int, index: int | None) -> PhiloxStream:
         """Philox, with the layout of counters that PyTorch's kernels have on a device of this size."""

@@ -48,6 +48,7 @@ class CUDAStream(DeviceStream):
     def synchronize(self) -> None:
         with cupy.cuda.Device(self.index):
             self.stream.synchronize()
+            self.backend.assertions.look(self.index, self.address)
 
     @reported
     def wait(self, event: Any) -> None:

@@ -50,6 +50,9 @@ class Table:
 class DeviceAssertions:
     """The assertions of a backend whose kernels run behind the host.
 
+    Each stream of a device has tables of its own: to fold values in is to read a slot and to write it, which two
+    streams must not do at once.
+
     Parameters
     ----------
     xp : module
@@ -62,7 +65,7 @@ class DeviceAssertions:
     >>> import numpy
     >>> assertions = DeviceAssertions(numpy, numpy.array)
     >>> wrong = lambda value: IndexError(f"index {value} is out of bounds for size 3")
-    >>> assertions.below(0, numpy.array([0, 5]), 3, "select", wrong)
+    >>> assertions.below(0, 0, numpy.array([0, 5]), 3, "select", wrong)
     >>> assertions.look(0)
     Traceback (most recent call last):
     IndexError: index 5 is out of bounds for size 3
@@ -72,17 +75,21 @@ class DeviceAssertions:
     def __init__(self, xp: Any, to_host: Callable[[Any], Any]) -> None:
         self.xp = xp
         self.to_host = to_host
-        self.tables: dict[int, list[Table]] = {}
-        self.pending: set[int] = set()
+        self.tables: dict[tuple[int, int], list[Table]] = {}
+        self.pending: set[tuple[int, int]] = set()
         self.lock = threading.Lock()
 
-    def below(self, index: int, values: Any, bound: int, key: Hashable, error: Callable[[int], Exception]) -> None:
+    def below(
+        self, index: int, stream: int, values: Any, bound: int, key: Hashable, error: Callable[[int], Exception]
+    ) -> None:
         """Assert that integers on a device are below a bound, and not negative, without waiting.
 
         Parameters
         ----------
         index : int
             Of the device, which is the current one.
+        stream : int
+            What its current stream is known by.
         values : array of integers, of at least one element
         bound : int
         key : hashable
@@ -90,15 +97,17 @@ class DeviceAssertions:
         error : callable
             Makes the exception for the largest value, negative ones above all others.
         """
-        table, code = self.slot(index, (key, bound, values.dtype.itemsize), bound, error)
+        table, code = self.slot((index, stream), (key, bound, values.dtype.itemsize), bound, error)
         view = table.views[code]
         self.xp.maximum(view, largest(values), out=view)
-        self.pending.add(index)
+        self.pending.add((index, stream))
 
-    def slot(self, index: int, key: Hashable, bound: int, error: Callable[[int], Exception]) -> tuple[Table, int]:
+    def slot(
+        self, place: tuple[int, int], key: Hashable, bound: int, error: Callable[[int], Exception]
+    ) -> tuple[Table, int]:
         """Where assertions of a key are folded into."""
         with self.lock:
-            tables = self.tables.setdefault(index, [])
+            tables = self.tables.setdefault(place, [])
             if not tables or (len(tables[-1].views) == SLOTS and key not in tables[-1].codes):
                 tables.append(Table(self.xp))
             table = tables[-1]
@@ -109,24 +118,39 @@ class DeviceAssertions:
                 table.errors.append(error)
             return table, code
 
-    def look(self, index: int) -> None:
+    def look(self, index: int, stream: int | None = None) -> None:
         """Wait for a device's assertions; those that failed are forgotten.
+
+        Parameters
+        ----------
+        index : int
+            Of the device.
+        stream : int, optional
+            The one that was waited for: what runs on others may be seen later. Default: all of them were.
 
         Raises
         ------
         Exception
             That of the first kind which failed.
         """
-        if index not in self.pending:
-            return
-        self.pending.discard(index)
-        for table in list(self.tables[index]):
-            found = self.to_host(table.slots)[: len(table.views)].tolist()
-            for code, value in enumerate(found):
-                if value >= table.bounds[code]:
-                    del self.tables[index]
-                    raise table.errors[code](value)
+        for place in [each for each in self.pending if each[0] == index]:
+            is_done = stream is None or place[1] == stream
+            if is_done:
+                self.pending.discard(place)
+            for table in list(self.tables[place]):
+                found = self.to_host(table.slots)[: len(table.views)].tolist()
+                for code, value in enumerate(found):
+                    if value >= table.bounds[code]:
+                        del self.tables[place]
+                        self.pending.discard(place)
+                        raise table.errors[code](value)
+            if is_done:
+                self.forget(place)
+
+    def forget(self, place: tuple[int, int]) -> None:
+        """Drop tables of which all assertions hold, but for one that still has slots."""
         with self.lock:
-            del self.tables[index][:-1]
-            if len(self.tables[index][0].views) > SLOTS // 2:
-                self.tables[index].clear()
+            tables = self.tables[place]
+            del tables[:-1]
+            if len(tables[0].views) > SLOTS // 2:
+                tables.clear()
