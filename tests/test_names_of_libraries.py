@@ -1,6 +1,7 @@
 """Names of PyTorch's that named libraries import or call, where nothing else in the tests would miss them."""
 
 import importlib
+from typing import NamedTuple
 
 import pytest
 
@@ -8,6 +9,7 @@ import weft
 
 NAMES = {  # from a library to what it takes
     "fvcore": ["weft.jit._overload_method"],
+    "torchdata": ["weft._utils.ExceptionWrapper", "weft.utils.data._utils.pin_memory.pin_memory"],
     "MONAI": ["weft.serialization.DEFAULT_PROTOCOL"],
     "onnx2torch": ["weft.onnx.symbolic_helper.GLOBALS", "weft.vision.ops.roi_align"],
     "open_clip": ["weft.TensorType"],
@@ -88,3 +90,103 @@ def test_one_value_in_a_list_holds_for_all_axes_of_a_convolution(kind, option):
         assert (listed(x) == plain(x)).all()
     with pytest.raises(RuntimeError, match="expected stride to be a single integer value or a list of"):
         getattr(nn, kind)(2, 3, 2, stride=[1] * (axes + 1))
+
+
+def test_a_module_is_run_with_tensors_that_zuko_drew():
+    nn = pytest.importorskip("weft.nn")
+    from weft.nn.utils import stateless
+
+    layer = nn.Linear(2, 1)
+    own = layer.weight
+    drawn = weft.ones(1, 2, requires_grad=True)
+    with stateless._reparametrize_module(layer, {"weight": drawn, "bias": weft.zeros(1)}):
+        assert layer.weight is drawn
+        layer(weft.ones(1, 2)).backward()
+    assert layer.weight is own
+    assert own.grad is None
+    assert (drawn.grad == 1).all()
+    with pytest.raises(RuntimeError, match="strict"), stateless._reparametrize_module(layer, {}, strict=True):
+        pass
+
+
+class Unusual(Exception):
+    """One that is not made from a message."""
+
+    def __init__(self, first, second):
+        super().__init__(first, second)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "raised"),
+    [(ValueError, ("no",), ValueError), (KeyError, ("k",), KeyError), (Unusual, (1, 2), RuntimeError)],
+)
+def test_an_exception_of_torchdatas_threads_is_raised_again_with_where_it_was_caught(kind, arguments, raised):
+    from weft._utils import ExceptionWrapper
+
+    try:
+        raise kind(*arguments)
+    except kind as error:
+        caught = ExceptionWrapper(where="in a thread")
+        given = ExceptionWrapper((kind, error, error.__traceback__))
+    assert (caught.exc_type, caught.where, given.where) == (kind, "in a thread", "in background")
+    with pytest.raises(raised, match=rf"Caught {kind.__name__} in a thread\.\nOriginal Traceback[^$]*test_names"):
+        caught.reraise()
+    with pytest.raises(raised, match=f"Caught {kind.__name__} in background"):
+        given.reraise()
+
+
+def test_what_torchdatas_nodes_pin_is_found_however_nested():
+    pytest.importorskip("weft.utils.data")
+    from weft.utils.data._utils.pin_memory import pin_memory
+
+    class Pair(NamedTuple):
+        first: object
+        second: object
+
+    class Batch:
+        def pin_memory(self):
+            return "pinned"
+
+    nested = [1, "text", {"key": Batch()}, Pair(Batch(), b"x"), (Batch(),)]
+    assert pin_memory(nested) == [1, "text", {"key": "pinned"}, Pair("pinned", b"x"), ("pinned",)]
+
+
+def test_fvcore_knows_observers_by_their_classes():
+    pytest.importorskip("weft.nn")
+    from weft.ao.quantization import FakeQuantizeBase, ObserverBase
+
+    class Observer(ObserverBase):
+        def forward(self, x):
+            return x
+
+        def calculate_qparams(self):
+            return 1.0, 0
+
+    class Rounding(FakeQuantizeBase):
+        def forward(self, x):
+            return x
+
+        def calculate_qparams(self):
+            return 1.0, 0
+
+    prepared = Observer.with_args(dtype=weft.int8).with_args(is_dynamic=True)
+    computed = Observer.with_callable_args(dtype=lambda: weft.uint8)
+    assert (prepared().dtype, prepared().is_dynamic, prepared(dtype=weft.uint8).dtype) == (weft.int8, True, weft.uint8)
+    assert (computed().dtype, computed(dtype=weft.int8).dtype) == (weft.uint8, weft.int8)
+    rounding = Rounding.with_args()()
+    rounding.disable_observer()
+    assert {name: value.tolist() for name, value in rounding.state_dict().items()} == {
+        "fake_quant_enabled": [1],
+        "observer_enabled": [0],
+    }
+    rounding.disable_fake_quant()
+    rounding.enable_observer()
+    assert (rounding.fake_quant_enabled.item(), rounding.observer_enabled.item()) == (0, 1)
+    for base in (ObserverBase, FakeQuantizeBase):
+        with pytest.raises(TypeError, match="abstract"):
+            base()
+
+
+def test_graphs_in_which_fvcore_counts_are_refused():
+    with pytest.raises(RuntimeError, match="FlopCounterMode"):
+        weft.jit._get_trace_graph(None, ())

@@ -20,6 +20,7 @@ FIRST_PARTY = {
     "weft.utils.data": "weft-nn",
     "weft.utils.flop_counter": "weft-nn",
     "weft.fx": "weft-nn",
+    "weft.ao": "weft-nn",
     "weft.text": "weft-text",
     "weft.vision": "weft-vision",
     "weft.backend_cpu": "weft-backend-cpu",

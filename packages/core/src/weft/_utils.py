@@ -7,6 +7,7 @@ from typing import Any
 
 from weft import cuda
 from weft._dtypes.dtypes import dtype
+from weft._exception_wrapper import ExceptionWrapper
 from weft._lazy import load
 from weft._settings import get_device_module
 from weft._tensor.base import Tensor
@@ -15,7 +16,7 @@ from weft.ops.joining import cat
 from weft.serialization._names import BITS
 from weft.storage import tensor_of
 
-__all__ = ["_element_size", "_flatten_dense_tensors", "_unflatten_dense_tensors"]
+__all__ = ["ExceptionWrapper", "_element_size", "_flatten_dense_tensors", "_unflatten_dense_tensors"]
 
 
 def _get_available_device_type() -> str | None:

@@ -196,6 +196,14 @@ def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
     return mod
 
 
+def _get_trace_graph(f: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise RuntimeError: fvcore, which counts operations in such graphs, has other uses as well."""
+    raise RuntimeError(
+        "jit._get_trace_graph: weft makes no graphs of TorchScript. Count operations with "
+        "weft.utils.flop_counter.FlopCounterMode; weft.fx.symbolic_trace makes a module's graph"
+    )
+
+
 def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
     """The module itself.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager
 from typing import Any
 
 from weft import Tensor, func
@@ -43,3 +44,18 @@ def functional_call(
         stacklevel=2,
     )
     return func.functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def _reparametrize_module(
+    module: Module,
+    parameters_and_buffers: dict[str, Tensor],
+    tie_weights: bool = False,
+    strict: bool = False,
+    stack_weights: bool = False,
+) -> AbstractContextManager[None]:
+    """Return a block in which ``module`` has tensors in place of its own.
+
+    zuko's Bayesian models are run in it with weights that were drawn. ``stack_weights`` is accepted: what the block
+    replaced is put back in the reverse order in any case.
+    """
+    return func._replaced_tensors(module, parameters_and_buffers, tie_weights, strict)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from weft import Generator
+from weft._exception_wrapper import ExceptionWrapper
 from weft.library.state import profiling
 from weft.utils.data._utils.collate import default_collate, default_convert
 from weft.utils.data._utils.fetch import _DatasetKind, make_fetcher
-from weft.utils.data._utils.worker import End, ExceptionWrapper, Job, get_worker_info
+from weft.utils.data._utils.worker import End, Job, get_worker_info
 from weft.utils.data._utils.worker_pool import WorkerPool
 from weft.utils.data.dataset import Dataset, IterableDataset
 from weft.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed

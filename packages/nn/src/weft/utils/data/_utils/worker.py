@@ -7,9 +7,7 @@ import os
 import pickle
 import random
 import signal
-import sys
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -18,10 +16,11 @@ from typing import Any
 import numpy as np
 
 import weft
+from weft._exception_wrapper import ExceptionWrapper
 from weft.utils.data._utils.fetch import Fetcher, make_fetcher
 from weft.utils.data._utils.shared_memory import SegmentWriter, remove_folders
 
-__all__ = ["End", "ExceptionWrapper", "Job", "Reset", "Task", "WorkerInfo", "get_worker_info", "run_worker"]
+__all__ = ["End", "Job", "Reset", "Task", "WorkerInfo", "get_worker_info", "run_worker"]
 
 _parent_check_seconds = 5.0
 _parent_end_seconds = 0.3  # what the parent may take to end of a signal that this process got as well
@@ -57,46 +56,6 @@ _worker_info: WorkerInfo | None = None
 def get_worker_info() -> WorkerInfo | None:
     """In a worker process of a loader, who it is; None in any other process."""
     return _worker_info
-
-
-class KeyErrorMessage(str):
-    """A message that a KeyError shows as it is, with its line breaks."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-class ExceptionWrapper:
-    """The exception being handled, in a form that crosses processes: its type, and its traceback as text."""
-
-    def __init__(self, where: str) -> None:
-        self.where = where
-        kind, _, _ = sys.exc_info()
-        self.exc_type: Any = kind if _can_pickle(kind) else RuntimeError
-        self.message = f"Caught {kind.__name__ if kind else None} {where}.\nOriginal {traceback.format_exc()}"
-
-    def reraise(self) -> None:
-        """Raise an exception of the same type, with the original traceback in its message.
-
-        A type that cannot be made from a message is replaced by RuntimeError.
-        """
-        message = KeyErrorMessage(self.message) if self.exc_type is KeyError else self.message
-        try:
-            exception = self.exc_type(message)
-        except Exception:
-            exception = None
-        if not isinstance(exception, BaseException):
-            raise RuntimeError(message)
-        raise exception
-
-
-def _can_pickle(kind: Any) -> bool:
-    try:
-        return pickle.loads(pickle.dumps(kind)) is kind
-    except Exception:
-        return False
 
 
 @dataclass(frozen=True)
@@ -187,7 +146,7 @@ def _serve(job: Job, connection: Connection) -> None:
         _prepare(job)
         fetcher = job.make_fetcher()
     except Exception:
-        fetcher = ExceptionWrapper(where)
+        fetcher = ExceptionWrapper(where=where)
     parent = os.getppid()
     while True:
         message = _receive(connection, parent)
@@ -197,7 +156,7 @@ def _serve(job: Job, connection: Connection) -> None:
             try:
                 fetcher = job.make_fetcher()
             except Exception:
-                fetcher = ExceptionWrapper(where)
+                fetcher = ExceptionWrapper(where=where)
             continue
         writer.take_back(message.released)
         connection.send(_answer(fetcher, message.index, writer, where))
@@ -212,9 +171,9 @@ def _answer(fetcher: Fetcher | ExceptionWrapper, index: Any, writer: SegmentWrit
     except StopIteration:
         if fetcher.ends:
             return End()
-        return writer.pack(ExceptionWrapper(where))
+        return writer.pack(ExceptionWrapper(where=where))
     except Exception:
-        return writer.pack(ExceptionWrapper(where))
+        return writer.pack(ExceptionWrapper(where=where))
 
 
 def _generate_state(base_seed: int, worker_id: int) -> list[int]:
