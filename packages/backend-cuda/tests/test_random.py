@@ -50,6 +50,35 @@ def test_uniforms_and_normals_are_pytorchs_on_a_gpu(stream):
     assert stream.uniform(3, FLOAT32) == pytest.approx([0.6130, 0.0101, 0.3984], abs=6e-5)
 
 
+PUBLISHED = {  # on CUDA devices: multiprocessors, threads of each, seed; the first and the last two numbers
+    "randn, RTX 3060": (28, 1536, 42, lambda s: s.normal(131072, FLOAT32), [0.1940, 2.1614], [1.2850, -0.0282]),
+    "randn, H100": (132, 2048, 1, lambda s: s.normal(9483264, FLOAT32), [-0.2963, 2.6764], [-0.7780, 0.3267]),
+    "randn, A100": (108, 2048, 1, lambda s: s.normal(9483264, FLOAT32), [-0.2963, 2.6764], [-0.6797, -0.1656]),
+    "normal_, RTX A4000": (
+        *(48, 1536, 14),
+        lambda s: s.normal(100_000, FLOAT32, 5, 5**0.5),
+        *([2.8731, 5.2727], [6.5395, 4.2604]),
+    ),
+    "exponential_, RTX 3060": (28, 1536, 0, lambda s: s.exponential(3, FLOAT32), [0.9187, 0.6603], [0.6603, 3.6917]),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_large_samples_are_pytorchs_on_each_gpu(name):
+    """Issues 158398, 143086 and 97097 of PyTorch's; the layout of counters depends on the size of the device."""
+    processors, threads, seed, sample, first, last = PUBLISHED[name]
+    found = sample(PhiloxStream(numpy, seed, processors * threads))
+    assert found[:2] == pytest.approx(first, abs=6e-5)
+    assert found[-2:] == pytest.approx(last, abs=6e-5)
+
+
+@pytest.mark.parametrize(("processors", "total"), [(56, 999_826), (13, 999_100)])
+def test_as_many_elements_are_dropped_as_by_pytorch(processors, total):
+    """Issue 25690 of PyTorch's: a million ones through dropout on a P100 and a K80, by a kernel of that time."""
+    stream = PhiloxStream(numpy, 0, processors * 2048)
+    assert 2 * (stream.uniform(1_000_000, FLOAT32) < 0.5).sum() == total
+
+
 def test_large_samples_take_four_words_of_each_thread():
     """With 256 threads, element 256 * k + t of the first 1024 is word k of thread t; then comes the next call."""
     stream = PhiloxStream(numpy, 7, threads=256)
