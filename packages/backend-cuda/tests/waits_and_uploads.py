@@ -24,6 +24,25 @@ WAITS = {
     "nn.functional.gaussian_nll_loss": "whether a variance is negative, as PyTorch does",
     "nn.functional.ctc_loss": "lengths in tensors are read, as PyTorch does",
 }
+WAITS |= dict.fromkeys(
+    "cholesky inverse linalg.cholesky linalg.eigh linalg.eigvalsh linalg.inv linalg.lu_factor linalg.matrix_power "
+    "linalg.solve linalg.tensorinv linalg.tensorsolve".split(),
+    "the solver's info is checked: a matrix may have no result",
+)
+WAITS |= dict.fromkeys(
+    "linalg.cond linalg.lstsq linalg.matrix_norm linalg.matrix_rank linalg.norm linalg.pinv linalg.svd linalg.svdvals "
+    "pca_lowrank pinverse svd svd_lowrank".split(),
+    "singular values: the solver's info is checked",
+)
+WAITS |= dict.fromkeys(["linalg.eig", "linalg.eigvals"], "whether all elements are finite, and the solver's info")
+WAITS["matrix_exp"] = WAITS["linalg.matrix_exp"] = "how often the largest norm has to be halved, as PyTorch does"
+WAITS["istft"] = "whether the window's envelope is nowhere zero, as PyTorch does"
+WAITS["linalg.ldl_solve"] = "the rows that are exchanged"  # PyTorch reads them there
+WAITS |= dict.fromkeys(
+    [f"special.{name}" for name in ("hermite_polynomial_h", "hermite_polynomial_he")]
+    + [f"special.{name}" for name in ("laguerre_polynomial_l", "legendre_polynomial_p")],
+    "the largest degree, of a tensor of them: the steps of the recurrence",  # in PyTorch's kernel each takes its own
+)
 UPLOADS: dict[str, str] = {
     "nn.functional.ctc_loss": "lengths are given by the host, as to PyTorch",
 }

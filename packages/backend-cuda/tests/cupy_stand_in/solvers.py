@@ -57,7 +57,8 @@ def each_of(batch: tuple[int, ...]) -> Any:
 def solved(a: Any, b: Any, shape: tuple[int, ...]) -> Any:
     """The solutions of systems of one batch; nan where there is none, of which info tells."""
     batch = a.shape[:-2]
-    result, info = numpy.empty(shape, numpy.result_type(a, b)), numpy.zeros(batch, numpy.int32)
+    result = numpy.empty((*batch, *shape[-1:-3:-1]), numpy.result_type(a, b)).swapaxes(-1, -2)  # by columns
+    info = numpy.zeros(batch, numpy.int32)
     for place in each_of(batch):
         _, _, info[place] = factors(a[place])
         result[place] = numpy.nan if info[place] else numpy.linalg.solve(a[place], b[place])

@@ -136,3 +136,32 @@ def test_what_cusolver_lacks_says_so(monkeypatch):
     monkeypatch.setattr(cupy.linalg, "eig", missing)
     with pytest.raises(NotImplementedError, match=r"linalg_eig: geev is not available.*to\('cpu'\)"):
         weft.linalg.eig(weft.eye(2, device="cuda"))
+
+
+@pytest.mark.parametrize("dtype", [weft.float64, weft.complex128], ids=str)
+def test_the_determinants_gradient_is_right_for_singular_matrices(dtype):
+    two_short = [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [3.0, 6.0, 9.0]]
+    matrices = weft.tensor([GOOD, SINGULAR, EMPTY_COLUMN, two_short, [[0.0] * 3] * 3], dtype=dtype)
+    if dtype.is_complex:
+        matrices = matrices * weft.tensor([1, 1j, 1 - 2j], dtype=dtype)
+    here, there = matrices.clone().requires_grad_(), matrices.cuda().requires_grad_()
+    for A in (here, there):
+        weft.linalg.det(A).real.sum().backward()
+    assert_close(there.grad.cpu(), here.grad, rtol=1e-9, atol=1e-9)
+
+
+def test_the_determinants_gradient_waits_for_nothing(on_stand_in):
+    import cupy_stand_in
+
+    A = weft.tensor([GOOD, SINGULAR], device="cuda", requires_grad=True)
+    weft.linalg.det(A).sum().backward()
+    with cupy_stand_in.record() as log:
+        weft.linalg.det(A).sum().backward()
+    assert not [event for event in log if event.kind in ("wait", "upload")]
+
+
+def test_pivots_out_of_range_are_reported():
+    LU, pivots = weft.linalg.lu_factor(weft.tensor(GOOD, device="cuda"))
+    with pytest.raises(RuntimeError, match="index 6 is out of bounds"):
+        weft.lu_unpack(LU, pivots + 4).P.cpu()
+    assert weft.lu_unpack(LU, pivots).P.cpu().sum().item() == 3

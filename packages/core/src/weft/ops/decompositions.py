@@ -38,6 +38,8 @@ from weft.ops._lapack import (
     triangular_solution,
     with_diagonal,
 )
+from weft.ops._numerics import is_numpy
+from weft.ops._positions import check_positions
 from weft.ops.creation import arange, zeros_like
 from weft.ops.joining import cat
 from weft.ops.linear_systems import solve_op, solve_triangle
@@ -555,12 +557,14 @@ def permutation_op(pivots: Tensor, rows: int) -> Tensor:
 
 @permutation_op.kernel
 def _(xp, pivots, rows):
-    if pivots.size and (pivots.min() < 1 or pivots.max() > rows):
+    if is_numpy(xp) and pivots.size and (pivots.min() < 1 or pivots.max() > rows):
         raise RuntimeError(
             f"lu_permutation: pivots must be between 1 and LU.size(-2), {rows}, inclusive; got {int(pivots.min())} to "
             f"{int(pivots.max())}. Did you properly pass the result of lu_factor?"
         )
     flat = pivots.reshape((math.prod(pivots.shape[:-1]), pivots.shape[-1])).astype(xp.int64) - 1
+    if not is_numpy(xp):
+        check_positions(xp, "lu_permutation", flat, -2, rows)
     order = xp.array(xp.broadcast_to(xp.arange(rows), (len(flat), rows)))
     each = xp.arange(len(flat))
     for step in range(flat.shape[-1]):

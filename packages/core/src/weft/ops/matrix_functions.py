@@ -8,15 +8,23 @@ from typing import Any
 import numpy
 
 from weft._devices.devices import backend_of
-from weft._engine.tensor import TensorBase
+from weft._engine.tensor import TensorBase, local
 from weft._engine.unresolved import values_of
 from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import has_values, require_tensors
-from weft.ops._lapack import check_matrix, check_square, converged, singular_value_decomposition
-from weft.ops.creation import eye, zeros_like
-from weft.ops.decompositions import svd_op
+from weft.ops._lapack import (
+    check_matrix,
+    check_square,
+    converged,
+    diagonal_of,
+    identity,
+    singular_value_decomposition,
+    with_diagonal,
+)
+from weft.ops.creation import arange, eye, zeros_like
+from weft.ops.decompositions import lu_factor_op, lu_solve_checked, svd_op
 from weft.ops.joining import cat
 from weft.ops.linear_systems import inv_op, inverse_checked
 from weft.ops.matrices import matmul
@@ -42,6 +50,8 @@ def _(grad, A, output):
     if A.is_meta:
         return scale * inv_op.op(A)[0].mH
     rows = A._array
+    if not isinstance(rows, numpy.ndarray) and not local.grad_enabled:
+        return scale * cofactors_by_elimination(A).conj()
     bound = numpy.sqrt((abs(rows) ** 2).sum(-1)).prod(-1)  # Hadamard's: rounding alone leaves eps times this
     if (abs(output._array) > 100 * numpy.finfo(rows.dtype).eps * bound).all():
         return scale * output.conj().unsqueeze(-1).unsqueeze(-1) * inv_op.op(A)[0].mH
@@ -56,6 +66,26 @@ def cofactors(A: Any) -> Any:
     after = cat([ones, S.flip(-1)[..., :-1]], -1).cumprod(-1).flip(-1)
     phase = (det_op.op(U) * det_op.op(Vh)).unsqueeze(-1).unsqueeze(-1)
     return phase * matmul.op(U * (before * after).unsqueeze(-2), Vh).conj()
+
+
+def cofactors_by_elimination(A: Any) -> Any:
+    """The same by its triangular factors, without waiting to see which matrices are singular: pivots of 0 become small.
+
+    The product of pivots and inverse hardly depends on how small.
+    """
+    LU, pivots, _ = lu_factor_op.op(A, True)
+    size = A.shape[-1]
+    if not LU.numel():
+        return LU
+    pivot = diagonal_of(LU)
+    eps = float(numpy.finfo(A._key.dtype.numpy).eps)
+    small = pivot.abs().amax(-1, True) * eps
+    small = small.masked_fill(small == 0, eps)
+    filled = pivot.where(pivot != 0, small.to(LU.dtype))
+    exchanges = (pivots != arange(1, size + 1, dtype=pivots.dtype, device=A.device)).sum(-1)
+    determinant = filled.prod(-1) * (1 - 2 * (exchanges % 2))
+    inverse = lu_solve_checked("linalg.det", with_diagonal(LU, filled), pivots, identity(A, size), True, False)
+    return determinant.unsqueeze(-1).unsqueeze(-1) * inverse.mT
 
 
 @composite("det", out="exact")
