@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy
 import pytest
 
-from weft.ops._numerics import fold, peaks, scan
+from weft.ops._numerics import fold, peaks, scan, select
 
 
 class Elementwise:
@@ -119,3 +119,17 @@ def test_peaks_are_infinite_where_there_are_none(xp, shape, axis, least):
     found = peaks(xp, input.view(Foreign) if xp is BARE else input, axis, least)
     numpy.testing.assert_array_equal(found, expected)
     assert found.dtype == input.dtype
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "complex64"])
+def test_a_choice_has_the_dtype_that_is_asked_for(dtype):
+    class Widening:
+        """Makes int64 of small integers, as some libraries' where does of what it has no loop for."""
+
+        def where(self, condition, first, second):
+            return numpy.where(condition, first, second).astype(numpy.result_type(numpy.asarray(second), "int64"))
+
+    condition, second = numpy.array([True, False]), numpy.array([0, 1], dtype)
+    for xp in (numpy, Widening()):
+        found = select(xp, condition, second[1:], second, second.dtype)
+        assert found.dtype == dtype and found.tolist() == [1, 1]

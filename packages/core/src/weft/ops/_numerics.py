@@ -125,6 +125,12 @@ def array_of(xp: Any, value: Any, dtype: Any) -> Any:
     return xp.full((), value, dtype)
 
 
+def select(xp: Any, condition: Any, first: Any, second: Any, dtype: Any) -> Any:
+    """``xp.where`` for operands of a dtype, or numbers: CuPy's makes float32 of bfloat16, and of numbers int64."""
+    found = xp.where(condition, first, second)
+    return found if found.dtype == dtype else found.astype(dtype)
+
+
 # What CuPy and others lack of NumPy's reductions
 
 

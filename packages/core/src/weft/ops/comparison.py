@@ -12,7 +12,7 @@ from weft._tensor.base import Tensor, add_members
 from weft._tensor.layout import in_order
 from weft.ops._declare import ALL_DTYPES, composite, op, pointwise
 from weft.ops._geometry import broadcast_shapes, require_tensors
-from weft.ops._numerics import array_of, is_numpy
+from weft.ops._numerics import array_of, is_numpy, select
 from weft.ops.creation import element_of, fitting, zeros_like
 from weft.types import Number, Scalar
 
@@ -714,7 +714,7 @@ def choose(condition: Tensor, input: Tensor, other: Tensor) -> Tensor:
 
 @choose.kernel
 def _(xp, condition, input, other):
-    return xp.where(condition, input, other)
+    return select(xp, condition, input, other, input.dtype)
 
 
 @choose.gradient("input")
@@ -793,15 +793,17 @@ def fill_where(input: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor:
 
 @fill_where.kernel
 def _(xp, input, mask, value):
-    if not hasattr(value, "dtype") and value == 0:
-        return keep_where(xp, ~mask, input)
-    return in_order(xp, xp.where(mask, array_of(xp, value, input.dtype), input))
+    if not hasattr(value, "dtype"):
+        if value == 0 and is_numpy(xp):
+            return keep_where(xp, ~mask, input)
+        value = xp.asarray(value, input.dtype) if is_numpy(xp) else input.dtype.type(value).item()
+    return in_order(xp, select(xp, mask, value, input, input.dtype))
 
 
 def keep_where(xp: Any, mask: Any, input: Any) -> Any:
     """``input`` where the mask holds, else 0. Bits are masked: a choice of each element costs 15 times as much."""
     size = input.dtype.itemsize
-    if size > 8 or input.ndim == 0 or mask.shape != input.shape or not is_numpy(xp):
+    if size > 8 or input.ndim == 0 or mask.shape != input.shape:
         return in_order(xp, xp.where(mask, input, xp.zeros((), input.dtype)))
     bits = xp.ascontiguousarray(mask).view(xp.uint8).astype(f"u{size}")
     xp.negative(bits, out=bits)
