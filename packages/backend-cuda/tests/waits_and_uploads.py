@@ -43,6 +43,10 @@ WAITS |= dict.fromkeys(
     + [f"special.{name}" for name in ("laguerre_polynomial_l", "legendre_polynomial_p")],
     "the largest degree, of a tensor of them: the steps of the recurrence",  # in PyTorch's kernel each takes its own
 )
+WAITS["cov"] = "whether a weight is negative and whether their sum is 0, as PyTorch does"
+WAITS["histc"] = "the limits, where none are given, are the smallest and largest element"
+WAITS["histogram"] = WAITS["histogramdd"] = "as histc; PyTorch has them on the CPU alone"
 UPLOADS: dict[str, str] = {
+    "combinations": "the choices are counted out on the host, where PyTorch waits for those of a mask",
     "nn.functional.ctc_loss": "lengths are given by the host, as to PyTorch",
 }
