@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 DTYPES_PER_DEVICE = 24  # the kernels of an op are a list; a device's share of it starts at 24 times its slot
 
 VIEW_METHODS = ("T", "base", "ndim", "reshape", "shape", "swapaxes", "transpose")
@@ -64,6 +66,8 @@ class DispatchKey:
         Where an op keeps the kernel for this key.
     category, itemsize, array_dtype, is_complex, is_real_float, is_differentiable
         Of the dtype, kept here since the fast path asks.
+    has_items : bool
+        The arrays are NumPy's, of floats: their ``item`` gives the tensor's. A device's backend is asked.
     lowest, highest : int
         What an integer dtype holds.
     array_type : type
@@ -103,6 +107,7 @@ class DispatchKey:
         self.array_dtype: Any = dtype.numpy
         self.is_complex: bool = dtype.is_complex
         self.is_real_float: bool = dtype.is_floating_point
+        self.has_items: bool = self.is_real_float and array_type is numpy.ndarray
         self.is_differentiable: bool = dtype.is_complex or dtype.is_floating_point
         width: int = 8 * dtype.itemsize
         self.lowest = -(1 << (width - 1)) if dtype.is_signed else 0

@@ -12,8 +12,6 @@ from functools import lru_cache
 from typing import Any, Final, Optional
 from weakref import ref
 
-import numpy
-
 from weft._engine.arrays import FEW, new_array
 from weft._engine.dispatch import Op, bump, record_one, remember_view
 from weft._engine.dispatch_keys import fitting_number
@@ -294,9 +292,9 @@ class TensorMethods(TensorBase):
         >>> weft.tensor([2.5]).item()
         2.5
         """
-        if self._key.fast_views and self._key.is_real_float:
+        if self._key.fast_views and self._key.has_items:
             array = self._array
-            if array.size == 1 and type(array) is numpy.ndarray:  # a device's also says whether its assertions hold
+            if array.size == 1:
                 return array.item()
         return declared_methods["item"](self)
 

@@ -817,21 +817,25 @@ def tolist(self: Any) -> Any:
     return host_array(self).tolist()
 
 
+ARRAY = numpy.ndarray
+
+
 @method
 def __bool__(self: Any) -> bool:
-    size = self._array.size
+    array = self._array
+    size = array.size
     if size != 1:
         count = "no values" if size == 0 else "more than one value"
         raise RuntimeError(
             f"__bool__: Boolean value of Tensor with {count} is ambiguous; use .any() or .all() (shape "
-            f"{list(self._array.shape)})"
+            f"{list(array.shape)})"
         )
     if self._key.wrapped:
         refuse_values("bool()", self)
     try:
         if state.intercepting and is_watched():
             return bool(item(self))
-        return bool(self._array if isinstance(self._array, numpy.ndarray) else number_of(self))
+        return bool(array if type(array) is ARRAY else number_of(self))
     except NotImplementedError as error:
         raise without_number(self, error) from None
 

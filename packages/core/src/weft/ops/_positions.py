@@ -160,15 +160,19 @@ def placed(name: str, input: Any, indices: Any) -> list[Any]:
     IndexError
         If one from the host is out of range on a device, where it would be seen later.
     """
-    found = []
-    for dim, each in enumerate(indices):
-        if each is not None and each.device is not input.device:
-            if waits(input) and not waits(each) and not each.is_meta:
-                size = input._array.shape[dim]
-                in_range(name, each, size, dim, IndexError, -size)
-            each = each.to(input.device)
-        found.append(each)
-    return found
+    device = input._key.device
+    return [
+        each if each is None or each._key.device is device else brought(name, input, dim, each)
+        for dim, each in enumerate(indices)
+    ]
+
+
+def brought(name: str, input: Any, dim: int, index: Any) -> Any:
+    """One of the indices of `placed`, from another device."""
+    if waits(input) and not waits(index) and not index.is_meta:
+        size = input._array.shape[dim]
+        in_range(name, index, size, dim, IndexError, -size)
+    return index.to(input.device)
 
 
 def check_on_device(xp: Any, name: str, positions: Any, dim: int, size: int, least: int) -> None:

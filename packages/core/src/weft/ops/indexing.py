@@ -40,7 +40,7 @@ from weft.ops._inplace import (
     write_of,
     write_out,
 )
-from weft.ops._numerics import array_of, is_numpy
+from weft.ops._numerics import array_of
 from weft.ops._positions import assert_below, check_all_positions, check_positions, in_range, placed, positioned, waits
 from weft.ops._scatter import combine_at, value_for
 from weft.ops.comparison import fill_where, filling
@@ -281,7 +281,7 @@ def advanced(input: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 @advanced.kernel
 def _(xp, input, indices):
     key = tuple(FULL if each is None else each for each in indices)
-    if not is_numpy(xp):
+    if type(input) is not numpy.ndarray:
         check_all_positions(xp, "index", input.shape, indices)
         return in_order(xp, input[key])
     try:
@@ -361,7 +361,7 @@ def _(xp, input, indices, values, accumulate):
 
 def write_at(xp: Any, target: Any, indices: Any, key: tuple[Any, ...], values: Any) -> None:
     """Write values at positions, whose key has full slices in place of None."""
-    if not is_numpy(xp):
+    if type(target) is not numpy.ndarray:
         check_all_positions(xp, "index_put", target.shape, indices)
         target[key] = values
         return
@@ -433,7 +433,7 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
 def put_at(name: str, input: Any, indices: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
     """`index_put`, also with None for dimensions that have no index."""
     parts = [as_index(FULL if each is None else each, input, numbers=False) for each in indices]
-    if not accumulate and is_filling(input, parts, values):
+    if waits(input) and not accumulate and is_filling(input, parts, values):
         return fill_where.op(input, leading(parts[0], input), converted_value(input, values, True).reshape(()))
     _, parsed = divide(input, parts, values)
     if parsed is None:
@@ -514,7 +514,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             overridden("__setitem__", error, self, index, value)
             return
         value = as_value(value, self)
-    if waits(self) and fill_chosen(self, index, value):
+    if type(self._array) is not numpy.ndarray and waits(self) and fill_chosen(self, index, value):
         return
     try:
         target, indices, masked = written_to(self, index, value)
@@ -584,7 +584,7 @@ def is_filling(target: Any, parts: Sequence[Any], value: Any) -> bool:
     if isinstance(value, TensorBase) and value._array.size != 1:
         return False
     shape = mask._array.shape
-    return waits(target) and mask.device is target.device and target._array.shape[: len(shape)] == shape
+    return mask.device is target.device and target._array.shape[: len(shape)] == shape
 
 
 def leading(mask: Any, target: Any) -> Any:
@@ -597,7 +597,7 @@ def write_at_positions(target: Any, indices: Sequence[Any], value: Any) -> None:
     arrays = [None if each is None else each._array for each in indices]
     if not written_by_backend(target, arrays, value):
         key_arrays = tuple(FULL if each is None else each for each in arrays)
-        xp = backend_of(target._key.device).xp
+        xp = numpy if type(target._array) is numpy.ndarray else backend_of(target._key.device).xp
         positioned("index_put", IndexError, write_at, xp, target._array, arrays, key_arrays, value._array)
 
 
