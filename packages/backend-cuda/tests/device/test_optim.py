@@ -181,3 +181,16 @@ def test_averages_of_weights_wait_for_nothing(average):
     averaged = optim.swa_utils.AveragedModel(model, multi_avg_fn=getattr(optim.swa_utils, average)())
     averaged.update_parameters(model)
     assert waits_of(lambda: averaged.update_parameters(model)) == []
+
+
+@pytest.mark.usefixtures("on_stand_in")
+def test_averages_that_count_on_the_device_wait_once():
+    """Whether the model is the first one that is averaged; PyTorch asks too."""
+    model = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2)).to("cuda")
+    averaged = optim.swa_utils.AveragedModel(model, device="cuda")
+    averaged.update_parameters(model)
+    assert [event.kind for event in waits_of(lambda: averaged.update_parameters(model))] == ["wait"]
+    with weft.no_grad():
+        model[0].weight.add_(4)
+    averaged.update_parameters(model)
+    assert weft.allclose(averaged.module[0].weight, model[0].weight - 3)

@@ -417,6 +417,10 @@ class Backend:
 
         That one is the CPU's, with PyTorch's numbers. Its arrays are NumPy's, and are copied to the device; a
         backend that has a stream of its own returns it here, and the device's arrays from its samplers.
+
+        A counter-based stream, whose samples are a function of a seed and an offset, has the attribute ``offset`` and
+        the method ``set_offset``, and for dropout the sampler ``kept(place, n, p)``: n truth values, the same ones
+        whenever they are drawn from a place, which ``reserve(n)`` gave.
         """
         from weft._random.mt19937 import MersenneStream
 

@@ -60,6 +60,13 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAvgFn:
     return ema_update
 
 
+def share_of(num_averaged: Any, average: Tensor) -> Any:
+    """What the next value counts for in an equal average: a number, or a tensor where the count is on a device."""
+    if isinstance(num_averaged, Tensor) and num_averaged.device.type != "cpu":
+        return (1 / (num_averaged + 1)).to(average.device, average.dtype)
+    return 1 / (int(num_averaged) + 1)
+
+
 def get_swa_multi_avg_fn() -> MultiAvgFn:
     """The equal average for :class:`AveragedModel`, over all tensors at once."""
 
@@ -67,7 +74,7 @@ def get_swa_multi_avg_fn() -> MultiAvgFn:
         with weft.no_grad():
             for average, value in zip(averages, values):
                 if average.is_floating_point() or average.is_complex():
-                    average.lerp_(value, 1 / (int(num_averaged) + 1))
+                    average.lerp_(value, share_of(num_averaged, average))
                 else:
                     average.copy_(average + (value - average) / (int(num_averaged) + 1))
 
@@ -178,8 +185,9 @@ class AveragedModel(Module):
             for average, value in zip(averages, values):
                 average.copy_(value)
         elif self.avg_fn is not None:
+            counts = {device: self.n_averaged.to(device) for device in {average.device for average in averages}}
             for average, value in zip(averages, values):
-                average.copy_(self.avg_fn(average, value, self.n_averaged.to(average.device)))
+                average.copy_(self.avg_fn(average, value, counts[average.device]))
         else:
             update = self.multi_avg_fn or get_swa_multi_avg_fn()
             update(averages, values, self.n_averaged)
