@@ -10,7 +10,11 @@ import pytest
 
 import weft
 
-NAMES = ("tensorboardX", "weft.utils.tensorboard", "weft.utils.tensorboard.writer")
+MODULES = ("", ".writer", ".summary", "._event_log", "._hparams")
+NAMES = ("tensorboardX", *(f"weft.utils.tensorboard{each}" for each in MODULES))
+
+
+PACKAGES = ("tensorboardX", "tensorboard")  # that write logs, as they are preferred
 
 
 class Recording:
@@ -84,24 +88,35 @@ def test_a_graph_is_left_out_with_a_warning(writer):
     assert writer.calls == []
 
 
-def test_without_the_package_the_error_says_what_to_install(monkeypatch):
+def test_without_either_package_the_error_says_what_to_install(monkeypatch):
     for name in NAMES:
         monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    for name in PACKAGES:
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=r"pip install weft-core\[tensorboard\]"):
         importlib.import_module("weft.utils.tensorboard")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("tensorboardX") is None, reason="tensorboardX, an extra, is not installed")
-def test_the_package_itself_writes_a_log(tmp_path):
-    from weft.utils.tensorboard import SummaryWriter
-
-    with SummaryWriter(tmp_path / "log") as writer:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_itself_writes_a_log(package, tmp_path, monkeypatch):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    if package == "tensorboard":
+        for name in NAMES:
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    with importlib.import_module("weft.utils.tensorboard").SummaryWriter(tmp_path / "log") as writer:
         writer.add_scalar("loss", weft.tensor(0.5), 1)
         writer.add_scalars("losses", {"train": weft.tensor(0.5), "test": 0.7}, 1)
         writer.add_histogram("weights", weft.randn(10, requires_grad=True), 1)
         writer.add_image("picture", weft.rand(3, 8, 8))
         writer.add_images("pictures", [weft.rand(3, 8, 8)], dataformats="CHW")
-        writer.add_embedding(weft.rand(4, 3), metadata=list("abcd"))
-        writer.add_pr_curve("curve", weft.randint(0, 2, (20,)), weft.rand(20))
+        if package == "tensorboardX":
+            writer.add_embedding(weft.rand(4, 3), metadata=list("abcd"))
+            writer.add_pr_curve("curve", weft.randint(0, 2, (20,)), weft.rand(20))
+        else:
+            with pytest.raises(NotImplementedError, match="install tensorboardX"):
+                writer.add_embedding(weft.rand(4, 3))
     assert any("tfevents" in path.name for path in (tmp_path / "log").iterdir())
+    for name in NAMES:
+        sys.modules.pop(name, None)

@@ -6,7 +6,7 @@ from weft.func._forward import jvp as jvp
 from weft.func._forward import linearize as linearize
 from weft.func._modules import functional_call as functional_call
 from weft.func._modules import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
-from weft.func._modules import replaced_tensors as _replaced_tensors  # noqa: F401  # for nn.utils.stateless
+from weft.func._modules import replaced_tensors as replaced_tensors
 from weft.func._modules import stack_module_state as stack_module_state
 from weft.func._reverse import grad as grad
 from weft.func._reverse import grad_and_value as grad_and_value

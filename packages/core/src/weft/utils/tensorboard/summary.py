@@ -1,5 +1,8 @@
-"""The entries of a log, made by tensorboardX: those that libraries write themselves, as Lightning does."""
+"""The entries of a log that libraries write themselves, as Lightning does."""
 
-from tensorboardX.summary import hparams
+try:
+    from tensorboardX.summary import hparams
+except ImportError:
+    from weft.utils.tensorboard._hparams import hparams
 
 __all__ = ["hparams"]

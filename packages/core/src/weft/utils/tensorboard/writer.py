@@ -1,4 +1,4 @@
-"""The writer of logs: tensorboardX's, with PyTorch's arguments, for tensors of any dtype and device."""
+"""The writer of logs: tensorboardX's or the one beside, with PyTorch's arguments, for tensors of any kind."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import warnings
 from typing import Any
 
 import numpy
-import tensorboardX
 
 from weft._tensor.base import Tensor
+
+try:
+    from tensorboardX import SummaryWriter as PlainWriter
+except ImportError:
+    from weft.utils.tensorboard._event_log import SummaryWriter as PlainWriter
 
 __all__ = ["SummaryWriter"]
 
 
-class SummaryWriter(tensorboardX.SummaryWriter):  # type: ignore[misc]  # a package without types
+class SummaryWriter(PlainWriter):  # type: ignore[misc]  # a package without types
     """Writes scalars, histograms, pictures, texts and the like into a folder, where TensorBoard finds them.
 
     All ``add_`` methods take tensors, wherever NumPy arrays or numbers are wanted: also with a history, on another
@@ -132,7 +136,7 @@ def number(values: dict[str, Any]) -> dict[str, Any]:
 
 def _taking_tensors(name: str) -> Any:
     """The package's method of this name, for tensors."""
-    inherited = getattr(tensorboardX.SummaryWriter, name)
+    inherited = getattr(PlainWriter, name)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return inherited(self, *plain(args), **plain(kwargs))
@@ -143,6 +147,6 @@ def _taking_tensors(name: str) -> Any:
     return method
 
 
-for _name in vars(tensorboardX.SummaryWriter):
+for _name in vars(PlainWriter):
     if _name.startswith("add_") and _name not in vars(SummaryWriter):
         setattr(SummaryWriter, _name, _taking_tensors(_name))

@@ -58,4 +58,4 @@ def _reparametrize_module(
     zuko's Bayesian models are run in it with weights that were drawn. ``stack_weights`` is accepted: what the block
     replaced is put back in the reverse order in any case.
     """
-    return func._replaced_tensors(module, parameters_and_buffers, tie_weights, strict)
+    return func.replaced_tensors(module, parameters_and_buffers, tie_weights, strict)
