@@ -37,7 +37,10 @@ def array_kernels(program: Program, xp: Any, element: Any, broadcasts: bool) -> 
     has_clip = is_numpy and element.itemsize > 2
     writer = Writer(expanded(program, {"clip"} if has_clip else set()), xp, element, is_numpy)
     given = ", ".join(writer.arguments.values())
-    numbers = [f"if type({each}) in (int, float): {each} = constant({each})" for each in writer.arguments.values()]
+    numbers = [
+        f"if type({name}) in (int, float): {name} = {writer.made_array(each)}({name})"
+        for each, name in writer.arguments.items()
+    ]
     writer.define(f"plain({given})", [*numbers * broadcasts, *writer.body(reuses=False)])
     if not hasattr(xp.add, "nin") or writer.rounds:  # no function of NumPy's kind, or none that writes to its dtype
         return writer.compiled("plain")
@@ -102,7 +105,12 @@ class Writer:
         self.rounds = not is_numpy and element.kind == "V" and program.result.sort == "array"
         self.spare: list[str] = []
         self.constants: dict[str, str] = {}  # names by what they are
-        self.names: dict[str, Any] = {"constant": self.constant, "copy_like": copy_like, "single": numpy.float32}
+        self.names: dict[str, Any] = {
+            "constant": self.constant,
+            "copy_like": copy_like,
+            "filled": lambda value: xp.full((), value, element),
+            "single": numpy.float32,
+        }
         self.names |= {
             "xp": xp,
             "inf": math.inf,
@@ -134,6 +142,14 @@ class Writer:
         if self.is_numpy and (self.element.kind in "fV" or type(value) is int):  # V: a dtype of ml_dtypes
             return numpy.array(value, self.element)
         return value
+
+    def made_array(self, argument: Any) -> str:
+        """What a number in place of an array becomes: on a device an array only where a step takes no other array."""
+        alone = any(
+            all(each is argument or not isinstance(each, Expression) for each in step.operands)
+            for step in self.program.steps
+        )
+        return "filled" if alone and not self.is_numpy and self.element.kind in "fV" else "constant"
 
     def number(self, operand: Any) -> str:
         """The name of what is the same for all elements, or its digits."""
