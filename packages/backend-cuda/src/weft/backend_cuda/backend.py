@@ -21,7 +21,7 @@ from weft.backend import (
 )
 from weft.backend_cuda.devices import DeviceFunctions
 from weft.backend_cuda.errors import accelerator_error, reported
-from weft.backend_cuda.philox import DEFAULT_THREADS, PhiloxStream
+from weft.backend_cuda.philox import MULTIPLIERS, PhiloxStream
 from weft.backend_cuda.runtime import cudart
 from weft.backend_cuda.transfers import Transfers
 
@@ -40,6 +40,7 @@ class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
     def __init__(self) -> None:
         super().__init__("cuda", cupy)
         self.assertions = DeviceAssertions(cupy, cupy.asnumpy)
+        self._multipliers: dict[int, Any] = {}  # of random streams, on each device
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.begin_child)
 
@@ -110,9 +111,12 @@ class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
 
     def random_stream(self, seed: int, index: int | None) -> PhiloxStream:
         """Philox, with the layout of counters that PyTorch's kernels have on a device of this size."""
-        properties = cupy.cuda.runtime.getDeviceProperties(self.current_device() if index is None else index)
-        processors, threads = (properties.get(name) for name in ("multiProcessorCount", "maxThreadsPerMultiProcessor"))
-        return PhiloxStream(cupy, seed, processors * threads if processors and threads else DEFAULT_THREADS)
+        index = self.current_device() if index is None else index
+        if index not in self._multipliers:
+            self._multipliers[index] = self.constant(MULTIPLIERS, index)
+        properties = cupy.cuda.runtime.getDeviceProperties(index)
+        threads = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
+        return PhiloxStream(cupy, seed, threads, self._multipliers[index])
 
     def cudart(self) -> type[cudart]:
         """The runtime's functions by its own names."""

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy
@@ -41,7 +42,7 @@ from weft.backend_cuda.rejection import (
 
 __all__ = ["STATE_SIZE", "PhiloxStream", "philox"]
 
-MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)
+MULTIPLIERS: Final = numpy.array([0xD2511F53, 0xCD9E8D57], numpy.uint64)
 WEYL: Final = (0x9E3779B9, 0xBB67AE85)  # by which the halves of the key grow from round to round
 ROUNDS: Final = 10
 
@@ -75,46 +76,41 @@ SHUFFLES: Final = sum(
 )
 
 
-def philox(xp: Any, counter: Any, keys: Any, multipliers: Any) -> tuple[Any, Any]:
+def philox(xp: Any, counter: Any, seed: int, multipliers: Any) -> tuple[Any, Any]:
     """The words of counters, four of 32 bits each, as two arrays like ``counter``: words 0 and 2, words 1 and 3.
 
     Parameters
     ----------
-    counter : array of uint64, shape (2, ...)
-        Its low and its high half.
-    keys : array of uint32, shape (10, 2, 1, ...)
-        See `round_keys`.
-    multipliers : array of uint64, shape (2, 1, ...)
+    counter : array of uint64, shape (..., 2)
+        The low and the high half of each.
+    seed : int
+        The key: a number, so that no stream of the device has to wait for what another one made of it.
+    multipliers : array of uint64, shape (2,)
+        `MULTIPLIERS`.
     """
     products = xp.empty((2, *counter.shape), xp.uint64)  # of this round and of the one before
     halves = products.view(xp.uint32).reshape(*products.shape, 2)
     start = counter.view(xp.uint32).reshape(*counter.shape, 2)
     even, odd = start[..., 0], start[..., 1]
     result = xp.empty(counter.shape, xp.uint32)
-    for turn, key in enumerate(keys):
+    pairs = result.view(xp.uint64)
+    for turn, key in enumerate(round_keys(seed)):
         xp.multiply(even, multipliers, out=products[turn % 2])
-        exchanged = halves[turn % 2, ::-1]
+        exchanged = halves[turn % 2][..., ::-1, :]
         even = xp.bitwise_xor(exchanged[..., 1], odd, out=result)
-        xp.bitwise_xor(result, key, out=result)
+        xp.bitwise_xor(pairs, key, out=pairs)
         odd = exchanged[..., 0]
     return even, odd
 
 
-def round_keys(xp: Any, seed: int, ndim: int) -> Any:
-    """The key of each round, shape (10, 2, 1, ...), made on the device."""
-    rounds = xp.arange(ROUNDS, dtype=xp.uint32)
-    keys = xp.empty((ROUNDS, 2), xp.uint32)
-    for half, step in enumerate(WEYL):
-        keys[:, half] = rounds * numpy.uint32(step) + numpy.uint32(seed >> 32 * half & 0xFFFFFFFF)
-    return keys.reshape(ROUNDS, 2, *[1] * ndim)
-
-
-def round_multipliers(xp: Any, ndim: int) -> Any:
-    """The multiplier of each half of the counter, shape (2, 1, ...), made on the device."""
-    found = xp.empty(2, xp.uint64)
-    for half, multiplier in enumerate(MULTIPLIERS):
-        found[half] = multiplier
-    return found.reshape(2, *[1] * ndim)
+@lru_cache(64)
+def round_keys(seed: int) -> list[numpy.uint64]:
+    """The key of each round, both halves in one number."""
+    keys = []
+    for turn in range(ROUNDS):
+        low, high = ((seed >> 32 * half) + turn * step & 0xFFFFFFFF for half, step in enumerate(WEYL))
+        keys.append(numpy.uint64(low | high << 32))
+    return keys
 
 
 class PhiloxStream:
@@ -128,6 +124,8 @@ class PhiloxStream:
         Of 64 bits: the key.
     threads : int
         How many threads of PyTorch's kernels the device has at once, a multiple of 256.
+    multipliers : array of the namespace
+        `MULTIPLIERS`, in the device's memory.
 
     Attributes
     ----------
@@ -137,12 +135,11 @@ class PhiloxStream:
         The state. The offset counts words of each thread, in fours.
     """
 
-    def __init__(self, xp: Any, seed: int, threads: int = DEFAULT_THREADS) -> None:
+    def __init__(self, xp: Any, seed: int, threads: int = DEFAULT_THREADS, multipliers: Any = MULTIPLIERS) -> None:
         self.xp = xp
         self.array_type = xp.ndarray
         self.threads = max(threads // BLOCK, 1) * BLOCK
-        self._keys: tuple[int, Any] | None = None  # of a seed
-        self._multipliers: Any = None
+        self.multipliers = multipliers
         self.seed(seed)
 
     # -- state ---------------------------------------------------------------------------------------------------
@@ -205,20 +202,16 @@ class PhiloxStream:
         threads : int or array of uint64
             How many, from 0 on; or which ones.
         """
-        xp = self.xp
-        if self._multipliers is None:
-            self._multipliers = round_multipliers(xp, 2)
-        if self._keys is None or self._keys[0] != seed:
-            self._keys = seed, round_keys(xp, seed, 2)
-        first = offset // 4
+        xp, first = self.xp, offset // 4
         positions = xp.arange(threads, dtype=xp.uint64) if isinstance(threads, int) else threads
-        counter = xp.empty((2, calls, positions.size), xp.uint64)
+        counter = xp.empty((calls, positions.size, 2), xp.uint64)
         if calls == 1:
-            counter[0] = first
+            counter[..., 0] = first
         else:
-            counter[0] = xp.arange(first, first + calls, dtype=xp.uint64)[:, None]
-        counter[1] = positions
-        return philox(xp, counter, self._keys[1], self._multipliers)
+            counter[..., 0] = xp.arange(first, first + calls, dtype=xp.uint64)[:, None]
+        counter[..., 1] = positions
+        even, odd = philox(xp, counter, seed, self.multipliers)
+        return even.transpose(2, 0, 1), odd.transpose(2, 0, 1)
 
     def _by_stride(self, n: int, each: int) -> tuple[Any, Any]:
         """The words of n elements, as PyTorch's grid-stride loop takes ``each`` elements from each thread and call."""
