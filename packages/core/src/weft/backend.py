@@ -154,7 +154,9 @@ class Backend:
         name : str
             Of the op, ``"core::add"``.
         element : dtype
-            That of the arrays which the kernel gets, and of those which it returns in place of float32.
+            That of the arrays which the kernel gets, and of those which it returns in place of float32. Others of its
+            arrays may be of float32, as parameters of a layer and statistics are; what stays so of its results the op
+            declares (``rounds_to``).
         generic : callable
             The kernel that converts, with arguments as the op's declared kernel takes them, without ``xp``: for what
             this one does not take.

@@ -113,6 +113,10 @@ class Declaration:
         Tensors and numbers are brought to their common dtype first.
     compute_dtype : str
         ``"float32"``: float16 and bfloat16 are computed in float32 and rounded once; ``"native"``: as they are.
+    rounds_to : str
+        For an op that is computed in float32, what each result is rounded to: the dtype of the argument that is named,
+        of the first one where that is None; ``"float32"``: it stays, as a statistic that the gradient takes. Default:
+        all to the dtype of the first argument.
     gradient : str or None
         ``"declared"``: it follows with ``@name.gradient``; None: it has none, and its results have no history;
         ``"refused"``: the results have a history, and differentiating it is an error.
@@ -136,6 +140,7 @@ class Declaration:
         self.takes_float8 = is_view or FLOAT8 in self.dtypes
         self.promotes = promotes
         self.compute_dtype = compute_dtype
+        self.rounds_to: tuple[str, ...] = ()
         self.error_type: type[Exception] = NotImplementedError
         self.error_hint = "Convert with .to(dtype)"
         self.exact_out = False
@@ -206,7 +211,8 @@ class Declaration:
             result = element.to_real()
         given = None if self.result == "any" else result
         if compute is not element:
-            kernel = converting(kernel, element, compute, given, key.device)
+            places = [None if each == "float32" else self.arguments.index(each) for each in self.rounds_to]
+            kernel = converting(kernel, element, compute, given, key.device, places)
             if element.is_half and own:
                 kernel = self.find_half_kernel(key.device, element, kernel)
         rounds = [name for name, way in self.scalars.items() if way != "float32"]
@@ -650,8 +656,18 @@ def wrap_around(value: int, element: dtype) -> int:
     return (value - low) % (1 << bits) + low
 
 
-def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None, device: Any) -> Any:
-    """A kernel that computes in another dtype than that of its arrays, and rounds once."""
+def converting(
+    kernel: Any,
+    element: dtype,
+    compute: dtype,
+    result: dtype | None,
+    device: Any,
+    places: Sequence[int | None] = (),
+) -> Any:
+    """A kernel that computes in another dtype than that of its arrays, and rounds once.
+
+    ``places`` has for each result the argument whose dtype it is given, or None; see ``rounds_to`` of `Declaration`.
+    """
     source, target = element.numpy, compute.numpy
     final = None if result is None else result.numpy
     many = (list, tuple)
@@ -674,7 +690,16 @@ def converting(kernel: Any, element: dtype, compute: dtype, result: dtype | None
             return tuple(down(each) for each in returned)
         return down(returned)
 
-    return converted
+    def rounded(array: Any, like: Any) -> Any:
+        return down(array) if like is None or like.dtype == source else array
+
+    def converted_each(*args: Any) -> Any:
+        returned = kernel(*[up(arg) for arg in args])
+        results = returned if isinstance(returned, many) else (returned,)
+        found = [each if place is None else rounded(each, args[place]) for each, place in zip(results, places)]
+        return tuple(found) if isinstance(returned, many) else found[0]
+
+    return converted_each if places else converted
 
 
 def explain_broadcast(name: str, tensors: list[Any]) -> None:
@@ -1004,6 +1029,7 @@ def op(
     result: str = "any",
     dtypes: str = "bool int float complex",
     compute_dtype: str = "native",
+    rounds_to: str = "",
     promotes: bool = False,
     gradient: str | None = "declared",
     numbers: str | None = None,
@@ -1040,7 +1066,7 @@ def op(
         ``"dtype"``: where no dtype is given, its dtype is that of the result.
     error_type : type
         What is raised for an ``out`` of another dtype.
-    result, dtypes, compute_dtype, promotes, gradient
+    result, dtypes, compute_dtype, rounds_to, promotes, gradient
         See `Declaration`.
     numbers : str, optional
         Which of the tensor arguments may be numbers; default: all of an op that promotes, else none.
@@ -1071,6 +1097,7 @@ def op(
             gradient=gradient,
         )
         declaration.numbers = None if numbers is None else tuple(numbers.split())
+        declaration.rounds_to = tuple(rounds_to.split())
         declaration.vmap = vmap
         declaration.linear = tuple(tuple(group.split()) for group in linear.split("|")) if linear else ()
         inner = in_precision(source, autocast) if autocast else source

@@ -411,12 +411,10 @@ def native_batch_norm(
             raise RuntimeError("native_batch_norm: running_mean and running_var must be defined when training=False")
         result = normalized_by("native_batch_norm", input, running_mean, running_var, weight, bias, eps)
         return result, input.new_empty(0), input.new_empty(0)
-    element = input.dtype
-    mixed = element.is_half and weight is not None and weight.dtype is not element
-    result, mean, variance = batch_norm_training.op(in_single(input) if mixed else input, weight, bias, eps)
+    result, mean, variance = batch_norm_training.op(input, weight, bias, eps)
     update_running(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
     mean, variance = mean.detach(), variance.detach()
-    return result.to(element), mean, (in_single(variance) + eps).rsqrt().to(mean.dtype)
+    return result, mean, (in_single(variance) + eps).rsqrt().to(mean.dtype)
 
 
 @composite(out=True)
@@ -500,11 +498,8 @@ def native_layer_norm(
     (tensor([-1.,  1.]), tensor([2.]), tensor([1.]))
     """
     shape = check_normalized_shape("native_layer_norm", input, normalized_shape, weight, bias)
-    element = input.dtype
-    mixed = element.is_half and weight is not None and weight.dtype is not element
-    wide = input.to(weight.dtype) if mixed and weight is not None else input
-    result, mean, inverse = layer_norm_op.op(wide, weight, bias, len(shape), eps)
-    return result.to(element), mean.detach(), inverse.detach()
+    result, mean, inverse = layer_norm_op.op(input, weight, bias, len(shape), eps)
+    return result, mean.detach(), inverse.detach()
 
 
 def native_group_norm(

@@ -18,6 +18,7 @@ __all__ = [
     "check_floating",
     "explaining",
     "for_axes",
+    "in_dtypes_of",
     "in_layout_of",
     "in_single",
     "inplace_or_not",
@@ -26,6 +27,7 @@ __all__ = [
     "require_numbers",
     "sizes",
     "whole_number",
+    "widened",
 ]
 
 LIMIT = 1 << 63
@@ -162,6 +164,16 @@ def inplace_or_not(function: Any, name: str, input: Tensor, inplace: bool, *args
 def in_single(tensor: Any) -> Any:
     """A half-precision tensor in float32, so that a formula of several ops rounds once; others as they are."""
     return tensor if tensor is None or not tensor.dtype.is_half else tensor.float()
+
+
+def widened(*values: Any) -> Any:
+    """Half-precision tensors in float32, and all else as it is: what a formula of several ops begins with."""
+    return [in_single(each) if isinstance(each, Tensor) else each for each in values]
+
+
+def in_dtypes_of(results: Iterable[Tensor], first: Tensor, *others: Tensor | None) -> tuple[Tensor, ...]:
+    """Each result in the dtype of a tensor, of the first for None: what a formula of several ops ends with."""
+    return tuple(found.to((first if like is None else like).dtype) for found, like in zip(results, (first, *others)))
 
 
 def in_layout_of(result: Tensor, *inputs: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from weft.library.checks import values_known, warn_caller
 from weft.library.declare import in_half_precision, op
 from weft.library.numerics import peaks
 from weft.library.state import local
-from weft.nn.functional._common import require_flags
+from weft.nn.functional._common import in_dtypes_of, in_single, require_flags, widened
 from weft.nn.functional.dropout import dropout, noise, redrawn_dropout
 from weft.nn.functional.linear import linear
 from weft.nn.functional.padding import pad
@@ -80,10 +80,6 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
-    if query.dtype.is_half:  # rounded once, at the end
-        wide = (query.float(), key.float(), value.float())
-        mask = attn_mask if attn_mask is None or attn_mask.dtype is weft.bool else attn_mask.float()
-        return attended(*wide, mask, dropout_p, is_causal, scale).to(query.dtype)
     return attended(query, key, value, attn_mask, dropout_p, is_causal, scale)
 
 
@@ -102,10 +98,12 @@ def attended(
     is_fused = queries[:-2] == keys[:-2] == values[:-2] and dropout_p < 1
     if is_fused and not (attn_mask is not None and attn_mask.requires_grad):
         return fused_attention(query, key, value, attn_mask, dropout_p, factor, is_causal)
+    element = query.dtype
+    query, key, value, attn_mask = widened(query, key, value, attn_mask)  # rounded once, at the end
     weights = attention_weights(query, key, attn_mask, factor, is_causal)
     if dropout_p > 0:
         weights = dropout(weights, dropout_p)
-    return weft.matmul(weights, value)  # (..., L, E')
+    return weft.matmul(weights, value).to(element)  # (..., L, E')
 
 
 def attention_weights(query: Tensor, key: Tensor, attn_mask: Tensor | None, factor: float, is_causal: bool) -> Tensor:
@@ -144,11 +142,18 @@ def fused_attention(
         if place is not None:
             options = factor, is_causal, 1 - dropout_p, generator, place
             return redrawn_attention.op(query, key, value, attn_mask, *options)[0]
-        drawn = noise(query.detach(), shape, dropout_p)
+        drawn = noise(in_single(query.detach()), shape, dropout_p)
     return attention_op.op(query, key, value, attn_mask, drawn, factor, is_causal)[0]
 
 
-@op(tensors="query key value mask drawn", compute_dtype="float32", dtypes="float", namespace="nn", name="attention")
+@op(
+    tensors="query key value mask drawn",
+    compute_dtype="float32",
+    rounds_to="query float32",
+    dtypes="float",
+    namespace="nn",
+    name="attention",
+)
 def attention_op(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, drawn: Tensor | None, factor: float, is_causal: bool
 ) -> tuple[Tensor, Tensor]:
@@ -196,19 +201,19 @@ def attend_arrays(xp, query, key, value, mask, drawn, factor, is_causal):
 @attention_op.gradient("query key value")
 def _(grads, query, key, value, mask, drawn, later_outputs, factor, is_causal):
     if local.grad_enabled:
-        return attention_slopes(grads[0], query, key, value, mask, drawn, factor, is_causal)
+        return attention_formula(grads[0], query, key, value, mask, drawn, factor, is_causal)
     return attention_gradient.op(grads[0], query, key, value, mask, drawn, later_outputs[0], factor, is_causal)
 
 
 @attention_op.vmap
 def _(batch):
-    query, key, value, mask, drawn, factor, is_causal = batch.as_seen()
+    element, (query, key, value, mask, drawn, factor, is_causal) = batch.args[0].dtype, widened(*batch.as_seen())
     weights = attention_weights(query, key, mask, factor, is_causal)
-    result = weft.matmul(weights if drawn is None else weights * drawn, value)
+    result = weft.matmul(weights if drawn is None else weights * drawn, value).to(element)
     return batch.whole((result, query.new_zeros(query.shape[:-1])))  # the gradients of a batch do without the sums
 
 
-@op(tensors="query key value mask", compute_dtype="float32", dtypes="float", namespace="nn")
+@op(tensors="query key value mask", compute_dtype="float32", rounds_to="query float32", dtypes="float", namespace="nn")
 def redrawn_attention(
     query: Tensor,
     key: Tensor,
@@ -236,25 +241,25 @@ def _(xp, query, key, value, mask, factor, is_causal, kept, generator, place):
 def _(grads, query, key, value, mask, later_outputs, factor, is_causal, kept, generator, place):
     drawn = redrawn_weights(query, key, kept, generator, place)
     if local.grad_enabled:
-        return attention_slopes(grads[0], query, key, value, mask, drawn, factor, is_causal)
+        return attention_formula(grads[0], query, key, value, mask, drawn, factor, is_causal)
     return attention_gradient.op(grads[0], query, key, value, mask, drawn, later_outputs[0], factor, is_causal)
 
 
 @redrawn_attention.vmap
 def _(batch):
-    query, key, value, mask, factor, is_causal, *source = batch.as_seen()
+    element, (query, key, value, mask, factor, is_causal, *source) = batch.args[0].dtype, widened(*batch.as_seen())
     drawn = redrawn_weights(query, key, *source)
-    result = weft.matmul(attention_weights(query, key, mask, factor, is_causal) * drawn, value)
+    result = weft.matmul(attention_weights(query, key, mask, factor, is_causal) * drawn, value).to(element)
     return batch.whole((result, query.new_zeros(query.shape[:-1])))
 
 
 def redrawn_weights(query: Tensor, key: Tensor, kept: float, generator: Any, place: Any) -> Tensor:
     """What the weights of `redrawn_attention` are multiplied with."""
-    ones = weft.ones((*query.shape[:-1], key.shape[-2]), dtype=query.dtype, device=query.device)
+    ones = in_single(query.detach()).new_ones((*query.shape[:-1], key.shape[-2]))
     return redrawn_dropout.op(ones, kept, generator, place)
 
 
-def attention_slopes(
+def attention_formula(
     grad: Tensor,
     query: Tensor,
     key: Tensor,
@@ -263,14 +268,17 @@ def attention_slopes(
     drawn: Tensor | None,
     factor: float,
     is_causal: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, ...]:
     """The gradients of attention in ops that are differentiable again."""
+    inputs = query, key, value
+    grad, query, key, value, mask, drawn = widened(grad, query, key, value, mask, drawn)
     weights = attention_weights(query, key, mask, factor, is_causal)
     kept = weights if drawn is None else weights * drawn
     by_weight = weft.matmul(grad, value.mT)
     by_score = kept * by_weight
     by_score = (by_score - weights * by_score.sum(-1, keepdim=True)) * factor
-    return weft.matmul(by_score, key), weft.matmul(by_score.mT, query), weft.matmul(kept.mT, grad)
+    slopes = weft.matmul(by_score, key), weft.matmul(by_score.mT, query), weft.matmul(kept.mT, grad)
+    return in_dtypes_of(slopes, *inputs)
 
 
 @op(
@@ -298,7 +306,7 @@ def attention_gradient(
 @attention_gradient.vmap
 def _(batch):
     output_grad, query, key, value, mask, drawn, _, *options = batch.as_seen()
-    return batch.whole(attention_slopes(output_grad, query, key, value, mask, drawn, *options))
+    return batch.whole(attention_formula(output_grad, query, key, value, mask, drawn, *options))
 
 
 @attention_gradient.kernel

@@ -811,11 +811,14 @@ def transposed(count: int, by_input: Any) -> Any:
             )
         shape = (input.shape[0], out_channels, *spatial)
         elements(name, shape)
+        geometry = (shape, stride, padding, dilation, groups)
         if bias is None:
-            result = by_input.op(input, weight, shape, stride, padding, dilation, groups)
-        else:  # rounded once, with the bias
-            result = by_input.op(in_single(input), in_single(weight), shape, stride, padding, dilation, groups)
+            result = by_input.op(input, weight, *geometry)
+        elif input.device.type == "cpu":  # halves are rounded once, with the bias
+            result = by_input.op(in_single(input), in_single(weight), *geometry)
             result = (result + in_single(bias).reshape(-1, *(1,) * count)).to(input.dtype)
+        else:  # as by PyTorch's kernels on a GPU
+            result = by_input.op(input, weight, *geometry) + bias.reshape(-1, *(1,) * count)
         result = in_layout_of(result, input, weight)
         return result if batched else result.squeeze(0)
 

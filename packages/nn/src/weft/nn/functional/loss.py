@@ -36,6 +36,7 @@ from weft.nn.functional._common import (
     require_flags,
     require_numbers,
     whole_number,
+    widened,
 )
 from weft.nn.functional.activation import logsigmoid
 from weft.nn.functional.linear import linear
@@ -381,7 +382,14 @@ def check_on_device(xp: Any, name: str, target: Any, classes: int, ignore_index:
         check_positions(xp, name, xp.where(target == ignore_index, 0, target), 1, classes)
 
 
-@op(tensors="input target weight", compute_dtype="native", dtypes="float", namespace="nn", name="cross_entropy")
+@op(
+    tensors="input target weight",
+    compute_dtype="float32",
+    rounds_to="input float32 float32",
+    dtypes="float",
+    namespace="nn",
+    name="cross_entropy",
+)
 def cross_entropy_op(
     input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int, smoothing: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -462,7 +470,7 @@ def _(grads, input, target, weight, later_outputs, reduction, ignore_index, smoo
 
 @cross_entropy_op.vmap
 def _(batch):
-    input, target, weight, reduction, ignore_index, smoothing = batch.as_seen()
+    input, target, weight, reduction, ignore_index, smoothing = widened(*batch.as_seen())
     shape = target.shape
     input, target = by_place(input), places_last(target)
     logarithms = log_softmax_op.op(input, 1)
@@ -471,7 +479,7 @@ def _(batch):
         loss = smoothed(loss, logarithms, target, weight, reduction, smoothing, ignore_index, 1)
     most = input.amax(1)
     statistics = weft.stack([most, input.select(1, 0) - logarithms.select(1, 0) - most])
-    loss = loss.reshape(shape) if reduction == "none" else loss
+    loss = (loss.reshape(shape) if reduction == "none" else loss).to(batch.args[0].dtype)
     return batch.whole((loss, size, statistics.reshape(2, *shape)))
 
 
@@ -486,7 +494,8 @@ def cross_entropy_slope(
     smoothing: float,
 ) -> Tensor:
     """The gradient of `cross_entropy` in ops that are differentiable again."""
-    shape = input.shape
+    shape, element = input.shape, input.dtype
+    grad, input, weight, total = widened(grad, input, weight, total)
     input, target = by_place(input), places_last(target)
     share = grad / total.detach() if reduction == "mean" else grad
     share = share.reshape(target.shape) if reduction == "none" else share.expand(target.shape)
@@ -498,12 +507,13 @@ def cross_entropy_slope(
     every = input.new_ones(size) if weight is None else weight
     each = (share * (smoothing / size)).unsqueeze(1) * every.unsqueeze(-1)
     wanted = each.scatter_add(1, classes, own.unsqueeze(1))
-    return (log_softmax_op.op(input, 1).exp() * wanted.sum(1, keepdim=True) - wanted).reshape(shape)
+    slope: Tensor = log_softmax_op.op(input, 1).exp() * wanted.sum(1, keepdim=True) - wanted
+    return slope.reshape(shape).to(element)
 
 
 @op(
     tensors="output_grad input target weight total statistics",
-    compute_dtype="native",
+    compute_dtype="float32",
     dtypes="float",
     gradient="refused",
     namespace="nn",
@@ -576,9 +586,9 @@ USUAL_OPTIONS = ("mean", -100, 0.0)  # of the op
 
 def is_one_class_a_row(values: list[Any], arrays: list[Any]) -> bool:
     """Rows of scores, and a class for each."""
-    input, target = values
+    _, target = values
     scores = arrays[0].shape
-    if input._key.dtype.is_half or len(scores) != 2 or arrays[1].shape != scores[:1]:
+    if len(scores) != 2 or arrays[1].shape != scores[:1]:
         return False
     check_class_range("cross_entropy", target, scores[1], -100)
     return True
@@ -656,10 +666,7 @@ def cross_entropy(
         raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
     dim = 0 if ndim == 1 else 1
     if not by_probability and (weight is None or not weight.requires_grad):
-        if not input._key.dtype.is_half:
-            return entropy_of_classes(input, target, weight, reduction, ignore_index, label_smoothing)
-        scores, scale = in_single(input), in_single(weight)
-        return entropy_of_classes(scores, target, scale, reduction, ignore_index, label_smoothing).to(input.dtype)
+        return entropy_of_classes(input, target, weight, reduction, ignore_index, label_smoothing)
     logarithms = log_softmax_op.op(input, dim)
     if by_probability:
         return entropy_of_probabilities(logarithms, target, weight, reduction, label_smoothing, dim)

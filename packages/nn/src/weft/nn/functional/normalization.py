@@ -16,7 +16,15 @@ from weft.backend import in_order, is_channels_last
 from weft.library.declare import composite, op, write_out
 from weft.library.fast_paths import FastPath
 from weft.library.state import local, set_grad
-from weft.nn.functional._common import check_floating, in_layout_of, in_single, require_flags, require_numbers
+from weft.nn.functional._common import (
+    check_floating,
+    in_dtypes_of,
+    in_layout_of,
+    in_single,
+    require_flags,
+    require_numbers,
+    widened,
+)
 from weft.nn.functional.convolution import as_channels, as_examples
 from weft.ops.reductions import reduce, rows_total
 
@@ -55,7 +63,13 @@ def channel_sum(xp: Any, array: Any) -> Any:
     return reduce("sum", reduce("sum", flat, 2), 0)
 
 
-@op(tensors="input weight bias", compute_dtype="float32", dtypes="float", namespace="nn")
+@op(
+    tensors="input weight bias",
+    compute_dtype="float32",
+    rounds_to="input weight weight",
+    dtypes="float",
+    namespace="nn",
+)
 def batch_norm_training(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -99,8 +113,10 @@ def flat(parameter: Any) -> Any:
     return None if parameter is None else parameter.flatten()
 
 
-def batch_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, eps: float) -> tuple[Any, Any, Any]:
+def batch_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, eps: float) -> tuple[Any, ...]:
     """The gradients of batch norm in training, in ops that are differentiable again."""
+    likes = input, weight, weight
+    grad, input, weight = widened(grad, input, weight)
     dims = but_channels(input.ndim)
     centred = input - input.mean(dims, keepdim=True)
     scale = (centred.square().mean(dims, keepdim=True) + eps).rsqrt()
@@ -108,10 +124,17 @@ def batch_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, eps: 
     inner = grad if weight is None else grad * by_channel(weight, input.ndim)
     mean = inner.mean(dims, keepdim=True)
     slope = (inner * normal).mean(dims, keepdim=True)
-    return (inner - mean - normal * slope) * scale, (grad * normal).sum(dims), grad.sum(dims)
+    slopes = (inner - mean - normal * slope) * scale, (grad * normal).sum(dims), grad.sum(dims)
+    return in_dtypes_of(slopes, *likes)
 
 
-@op(tensors="output_grad input weight mean variance", compute_dtype="float32", gradient="refused", namespace="nn")
+@op(
+    tensors="output_grad input weight mean variance",
+    compute_dtype="float32",
+    rounds_to="input weight weight",
+    gradient="refused",
+    namespace="nn",
+)
 def batch_norm_gradient(
     output_grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, variance: Tensor, eps: float
 ) -> tuple[Tensor, ...]:
@@ -160,13 +183,13 @@ def _(grad, scale):
 
 
 @channel_affine.gradient("scale")
-def _(grad, input):
-    return (grad * input).sum(but_channels(input.ndim))
+def _(grad, input, scale_dtype):
+    return (in_single(grad) * in_single(input)).sum(but_channels(input.ndim)).to(scale_dtype)
 
 
 @channel_affine.gradient("shift")
-def _(grad):
-    return grad.sum(but_channels(grad.ndim))
+def _(grad, shift_dtype):
+    return in_single(grad).sum(but_channels(grad.ndim)).to(shift_dtype)
 
 
 @channel_affine.vmap
@@ -231,8 +254,6 @@ def batch_norm(
         if local.levels:
             refuse_tangents(input, running_mean, running_var)
         return normalized_by("batch_norm", input, running_mean, running_var, weight, bias, eps)
-    if weight is not None and weight._key is not input._key:
-        return mixed_batch_norm(input, running_mean, running_var, weight, bias, momentum, eps)
     result, mean, variance = batch_norm_training.op(input, weight, bias, eps)
     update_running(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
     return result
@@ -246,14 +267,6 @@ def refuse_tangents(input: Tensor, *statistics: Tensor | None) -> None:
         return
     if any(each is not None and unpack_dual(each).tangent is not None for each in statistics):
         raise RuntimeError("batch_norm: batch_norm is not differentiable wrt running_mean and running_var")
-
-
-def mixed_batch_norm(
-    input: Tensor, running_mean: Any, running_var: Any, weight: Tensor, bias: Any, momentum: float, eps: float
-) -> Tensor:
-    """Batch norm of a half-precision input with parameters in float32: the result has the input's dtype."""
-    wide = input.to(weight.dtype)
-    return batch_norm(wide, running_mean, running_var, weight, bias, True, momentum, eps).to(input.dtype)
 
 
 def is_usual_batch_norm(input: Tensor, parameters: tuple[Tensor | None, ...], training: bool, eps: float) -> bool:
@@ -331,14 +344,13 @@ def normalized_by(
     name: str, input: Tensor, mean: Any, variance: Any, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> Tensor:
     """``(input - mean) / sqrt(variance + eps) * weight + bias`` with given statistics."""
-    element = input.dtype
-    if not local.levels and all(each is None or each._key is input._key for each in (mean, variance, weight, bias)):
+    if not local.levels:
         return normalized.op(input, mean, variance, weight, bias, eps)
     input = input if is_channels_last(input._array) else input.contiguous()
-    wide, mean, variance, weight, bias = (in_single(each) for each in (input, mean, variance, weight, bias))
+    mean, variance, weight, bias = widened(mean, variance, weight, bias)
     scale = (variance + eps).rsqrt() if weight is None else (variance + eps).rsqrt() * weight
     shift = -mean * scale if bias is None else bias - mean * scale
-    return channel_affine.op(wide, scale, shift).to(element)
+    return channel_affine.op(input, scale, shift)
 
 
 @op(
@@ -378,22 +390,26 @@ def _(grad, variance, weight, eps):
 
 @normalized.gradient("mean")
 def _(grad, variance, weight, eps):
-    return -grad.sum(but_channels(grad.ndim)) * scale_of(variance, weight, eps)
+    grad, wide, weight = widened(grad, variance, weight)
+    return (-grad.sum(but_channels(grad.ndim)) * scale_of(wide, weight, eps)).to(variance.dtype)
 
 
 @normalized.gradient("variance")
 def _(grad, input, mean, variance, weight, eps):
-    return centred_sum(grad, input, mean) * scale_of(variance, weight, eps) / (variance + eps) * -0.5
+    grad, input, mean, wide, weight = widened(grad, input, mean, variance, weight)
+    slope = centred_sum(grad, input, mean) * scale_of(wide, weight, eps) / (wide + eps) * -0.5
+    return slope.to(variance.dtype)
 
 
 @normalized.gradient("weight")
-def _(grad, input, mean, variance, eps):
-    return centred_sum(grad, input, mean) * scale_of(variance, None, eps)
+def _(grad, input, mean, variance, eps, weight_dtype):
+    grad, input, mean, variance = widened(grad, input, mean, variance)
+    return (centred_sum(grad, input, mean) * scale_of(variance, None, eps)).to(weight_dtype)
 
 
 @normalized.gradient("bias")
-def _(grad):
-    return grad.sum(but_channels(grad.ndim))
+def _(grad, bias_dtype):
+    return in_single(grad).sum(but_channels(grad.ndim)).to(bias_dtype)
 
 
 def scale_of(variance: Tensor, weight: Tensor | None, eps: float) -> Tensor:
@@ -433,7 +449,14 @@ def of_kind(like: Tensor, tensor: Tensor) -> Tensor:
 # Layer norm
 
 
-@op(tensors="input weight bias", compute_dtype="float32", dtypes="float", namespace="nn", name="layer_norm")
+@op(
+    tensors="input weight bias",
+    compute_dtype="float32",
+    rounds_to="input weight weight",
+    dtypes="float",
+    namespace="nn",
+    name="layer_norm",
+)
 def layer_norm_op(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, count: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -510,10 +533,10 @@ def _(batch):
     return batch.whole(result if bias is None else result + bias), mean, inverse
 
 
-def layer_norm_formula(
-    grad: Tensor, input: Tensor, weight: Tensor | None, count: int, eps: float
-) -> tuple[Any, Any, Any]:
+def layer_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, count: int, eps: float) -> tuple[Any, ...]:
     """The gradients of layer norm in ops that are differentiable again."""
+    likes = input, weight, weight
+    grad, input, weight = widened(grad, input, weight)
     dims, rest = tuple(range(input.ndim - count, input.ndim)), tuple(range(input.ndim - count))
     centred = input - input.mean(dims, keepdim=True)
     scale = (centred.square().mean(dims, keepdim=True) + eps).rsqrt()
@@ -523,10 +546,16 @@ def layer_norm_formula(
     by_weight, by_bias = grad * normal, grad
     if rest:
         by_weight, by_bias = by_weight.sum(rest), by_bias.sum(rest)
-    return (inner - mean - normal * slope) * scale, by_weight, by_bias
+    return in_dtypes_of(((inner - mean - normal * slope) * scale, by_weight, by_bias), *likes)
 
 
-@op(tensors="output_grad input weight mean inverse", compute_dtype="float32", gradient="refused", namespace="nn")
+@op(
+    tensors="output_grad input weight mean inverse",
+    compute_dtype="float32",
+    rounds_to="input weight weight",
+    gradient="refused",
+    namespace="nn",
+)
 def layer_norm_gradient(
     output_grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, inverse: Tensor, count: int
 ) -> tuple[Tensor, ...]:
@@ -623,9 +652,6 @@ def layer_norm(
     """
     shape = check_normalized("layer_norm", input, normalized_shape, weight, bias)
     check_parameters("layer_norm", input, eps, weight=weight, bias=bias)
-    if weight is not None and weight._key is not input._key and input.dtype.is_half:
-        wide = layer_norm_op.op(input.to(weight.dtype), weight, bias, len(shape), eps)[0]
-        return wide.to(input.dtype)
     return layer_norm_op.op(input, weight, bias, len(shape), eps)[0]
 
 
@@ -653,7 +679,14 @@ def check_normalized(
 # RMS norm
 
 
-@op(tensors="input weight", compute_dtype="float32", dtypes="float", namespace="nn", name="rms_norm")
+@op(
+    tensors="input weight",
+    compute_dtype="float32",
+    rounds_to="input float32",
+    dtypes="float",
+    namespace="nn",
+    name="rms_norm",
+)
 def rms_norm_op(input: Tensor, weight: Tensor | None, count: int, eps: float) -> tuple[Tensor, Tensor]:
     """The input divided by the root mean square of its last ``count`` dimensions, with the inverses of those."""
     return rms_norm_op.op(input, weight, count, eps)
@@ -683,10 +716,10 @@ def _(grads, input, weight, later_outputs, count, eps):
 
 @rms_norm_op.vmap
 def _(batch):
-    input, weight, count, eps = batch.as_seen()
+    element, (input, weight, count, eps) = batch.args[0].dtype, widened(*batch.as_seen())
     inverse = inverse_of(input, count, eps)
-    result = input * inverse
-    return batch.whole((result if weight is None else result * weight, inverse))
+    result = input * inverse if weight is None else input * inverse * weight
+    return batch.whole((result.to(element), inverse))
 
 
 def inverse_of(input: Tensor, count: int, eps: float) -> Tensor:
@@ -694,21 +727,29 @@ def inverse_of(input: Tensor, count: int, eps: float) -> Tensor:
     return (input.square().mean(tuple(range(-count, 0)), keepdim=True) + eps).rsqrt()
 
 
-def rms_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, count: int, eps: float) -> tuple[Any, Any]:
+def rms_norm_formula(grad: Tensor, input: Tensor, weight: Tensor | None, count: int, eps: float) -> tuple[Any, ...]:
     """The gradients of RMS norm in ops that are differentiable again."""
-    return rms_norm_slopes(grad, input, weight, inverse_of(input, count, eps), count)
+    return rms_norm_slopes(grad, input, weight, inverse_of(in_single(input), count, eps), count)
 
 
-def rms_norm_slopes(grad: Tensor, input: Tensor, weight: Tensor | None, inverse: Tensor, count: int) -> tuple[Any, Any]:
+def rms_norm_slopes(grad: Tensor, input: Tensor, weight: Tensor | None, inverse: Tensor, count: int) -> tuple[Any, ...]:
+    likes = input, weight
+    grad, input, weight = widened(grad, input, weight)
     dims, rest = tuple(range(-count, 0)), tuple(range(input.ndim - count))
     normal = input * inverse
     inner = grad if weight is None else grad * weight
     by_weight = grad * normal
     by_input = (inner - normal * (inner * normal).mean(dims, keepdim=True)) * inverse
-    return by_input, by_weight.sum(rest) if rest else by_weight
+    return in_dtypes_of((by_input, by_weight.sum(rest) if rest else by_weight), *likes)
 
 
-@op(tensors="output_grad input weight inverse", compute_dtype="float32", gradient="refused", namespace="nn")
+@op(
+    tensors="output_grad input weight inverse",
+    compute_dtype="float32",
+    rounds_to="input weight",
+    gradient="refused",
+    namespace="nn",
+)
 def rms_norm_gradient(
     output_grad: Tensor, input: Tensor, weight: Tensor | None, inverse: Tensor, count: int
 ) -> tuple[Tensor, ...]:
@@ -769,24 +810,32 @@ def rms_norm(
         raise NotImplementedError(
             f"rms_norm: not implemented for '{element.scalar_type_name}' ({element}); convert with .float()"
         )
-    wide = (input.float() if element.is_half else input).contiguous()
+    input = input.contiguous()
     if eps is None:
-        eps = weft.finfo(wide.dtype).eps
-    scale = weight if weight is None or not element.is_half else weight.to(wide.dtype)
-    if wide._key.is_complex:
-        result = wide * inverse_of(wide, len(shape), eps)
-    elif scale is None or scale._key is wide._key:
-        result, scale = rms_norm_op.op(wide, scale, len(shape), eps)[0], None
+        eps = weft.finfo(weft.float32 if element.is_half else element).eps
+    if element.is_half:
+        scale = weight if weight is None or weight.dtype is element else weight.to(weft.float32)
+        return rms_norm_op.op(input, scale, len(shape), eps)[0]
+    if input._key.is_complex:
+        result = input * inverse_of(input, len(shape), eps)
+    elif weight is None or weight._key is input._key:
+        return rms_norm_op.op(input, weight, len(shape), eps)[0]
     else:
-        result = rms_norm_op.op(wide, None, len(shape), eps)[0]
-    result = result if scale is None else result * scale
-    return result.to(element) if element.is_half else result
+        result = rms_norm_op.op(input, None, len(shape), eps)[0]
+    return result if weight is None else result * weight
 
 
 # Group norm, of which instance norm is the one of groups of one channel
 
 
-@op(tensors="input weight bias", compute_dtype="float32", dtypes="float", namespace="nn", name="group_norm")
+@op(
+    tensors="input weight bias",
+    compute_dtype="float32",
+    rounds_to="input float32 float32",
+    dtypes="float",
+    namespace="nn",
+    name="group_norm",
+)
 def group_norm_op(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, groups: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -816,15 +865,16 @@ def _(grads, input, weight, later_outputs, groups, eps):
 
 @group_norm_op.vmap
 def _(batch):
-    input, weight, bias, groups, eps = batch.as_seen()
+    element, (input, weight, bias, groups, eps) = batch.args[0].dtype, widened(*batch.as_seen())
     rows = input.reshape(input.shape[0], groups, -1)
     normal, mean, inverse = layer_norm_op.op(rows, None, None, 1, eps)
-    return batch.whole((affine(normal.reshape(input.shape), weight, bias), mean.squeeze(-1), inverse.squeeze(-1)))
+    result = affine(normal.reshape(input.shape), weight, bias).to(element)
+    return batch.whole((result, mean.squeeze(-1), inverse.squeeze(-1)))
 
 
-def group_norm_formula(grad: Tensor, input: Tensor, weight: Any, groups: int, eps: float) -> tuple[Any, Any, Any]:
+def group_norm_formula(grad: Tensor, input: Tensor, weight: Any, groups: int, eps: float) -> tuple[Any, ...]:
     """The gradients of group norm in ops that are differentiable again."""
-    rows = input.reshape(input.shape[0], groups, -1)
+    rows = in_single(input).reshape(input.shape[0], groups, -1)
     mean = rows.mean(-1, keepdim=True)
     inverse = ((rows - mean).square().mean(-1, keepdim=True) + eps).rsqrt()
     return group_norm_slopes(grad, input, weight, mean, inverse, groups)
@@ -832,17 +882,26 @@ def group_norm_formula(grad: Tensor, input: Tensor, weight: Any, groups: int, ep
 
 def group_norm_slopes(
     grad: Tensor, input: Tensor, weight: Any, mean: Tensor, inverse: Tensor, groups: int
-) -> tuple[Any, Any, Any]:
+) -> tuple[Any, ...]:
+    likes = input, weight, weight
+    grad, input, weight = widened(grad, input, weight)
     shape = (input.shape[0], groups, -1)
     normal = (input.reshape(shape) - mean) * inverse
     inner = (grad if weight is None else grad * by_channel(weight, input.ndim)).reshape(shape)
     slope = (inner * normal).mean(-1, keepdim=True)
     by_input = (inner - inner.mean(-1, keepdim=True) - normal * slope) * inverse
     rest = but_channels(input.ndim)
-    return by_input.reshape(input.shape), (grad * normal.reshape(input.shape)).sum(rest), grad.sum(rest)
+    slopes = by_input.reshape(input.shape), (grad * normal.reshape(input.shape)).sum(rest), grad.sum(rest)
+    return in_dtypes_of(slopes, *likes)
 
 
-@op(tensors="output_grad input weight mean inverse", compute_dtype="float32", gradient="refused", namespace="nn")
+@op(
+    tensors="output_grad input weight mean inverse",
+    compute_dtype="float32",
+    rounds_to="input weight weight",
+    gradient="refused",
+    namespace="nn",
+)
 def group_norm_gradient(
     output_grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, inverse: Tensor, groups: int
 ) -> tuple[Tensor, ...]:
@@ -923,8 +982,7 @@ def group_norm(
             "group_norm: Expected more than 1 value per channel when training, here in each group, got input size "
             f"{list(input.shape)}"
         )
-    result = group_norm_op.op(in_single(input), in_single(weight), in_single(bias), num_groups, eps)[0]
-    return in_layout_of(result.to(input.dtype), input)
+    return in_layout_of(group_norm_op.op(input, weight, bias, num_groups, eps)[0], input)
 
 
 def affine(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -995,9 +1053,9 @@ def instance_norm(
         )
     if not input.numel():
         return affine(input * 1, weight, bias)
-    wide = in_single(input)
     if running_mean is None and running_var is None:
-        return group_norm_op.op(wide, in_single(weight), in_single(bias), channels, eps)[0].to(input.dtype)
+        return group_norm_op.op(input, weight, bias, channels, eps)[0]
+    wide = in_single(input)
     normal, mean, variance = batch_norm_training.op(wide.reshape(1, batch * channels, -1), None, None, eps)
     mean, variance = (each.detach().reshape(batch, channels).mean(0) for each in (mean, variance))
     update_running(running_mean, running_var, mean, variance, count, momentum)
