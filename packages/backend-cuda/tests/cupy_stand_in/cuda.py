@@ -501,4 +501,5 @@ runtime = types.SimpleNamespace(
     runtimeGetVersion=lambda: 13050,
     driverGetVersion=lambda: 13050,
 )
+nvrtc = types.SimpleNamespace(getSupportedArchs=lambda: (80, 90, 100), getVersion=lambda: (13, 5))
 driver = types.SimpleNamespace(CUDADriverError=CUDADriverError)

@@ -97,10 +97,10 @@ class DeviceFunctions(Backend):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._properties: dict[int, DeviceProperties] = {}
+        self._count = int(cupy.cuda.runtime.getDeviceCount())
 
-    @reported
     def device_count(self) -> int:
-        return int(cupy.cuda.runtime.getDeviceCount())
+        return self._count
 
     @reported
     def current_device(self) -> int:
@@ -130,8 +130,7 @@ class DeviceFunctions(Backend):
 
     def architectures(self) -> list[str]:
         """What kernels can be compiled for, ``"sm_90"`` and its like."""
-        nvrtc = importlib.import_module("cupy_backends.cuda.libs.nvrtc")
-        return [f"sm_{each}" for each in nvrtc.getSupportedArchs()]
+        return [f"sm_{each}" for each in cupy.cuda.nvrtc.getSupportedArchs()]
 
     def describe(self) -> dict[str, str]:
         runtime = cupy.cuda.runtime

@@ -227,7 +227,7 @@ def _make_keys(where: device, plain: bool, wrapped: bool, bits: int) -> dict[Any
                 backend.array_type,
                 backend.asarray,
                 keys if fast else siblings,
-                adding(keys, element) if element.is_half else backend.xp.add,
+                adding(keys, element) if element.is_half else backend.on_device(backend.xp.add, where.index),
                 wrapped,
                 bits,
                 not plain,

@@ -44,8 +44,14 @@ def backend() -> Any:
 
 
 def init() -> None:
-    """Load the backend now instead of at the first use."""
-    backend()
+    """Load the backend now instead of at the first use.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no CUDA, or this process was forked from one that had used it.
+    """
+    backend().current_device()
 
 
 def is_initialized() -> bool:

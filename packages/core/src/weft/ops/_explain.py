@@ -54,12 +54,12 @@ def explained(name: str, error: Exception, parameters: tuple[str, ...], args: An
     if isinstance(error, MemoryError):
         refusal = OutOfMemoryError if any(is_elsewhere(each) for each in (*args, *kwargs.values())) else RuntimeError
         return refusal(f"{name}: not enough memory for the result: {message or 'too many parts'}")
-    if OURS.match(message) or isinstance(error, OutOfRange) or not from_library(error):
-        return error
     for backend in plugins().loaded_backends():
         meant = backend.explain(error)
         if meant is not None:
             return meant
+    if OURS.match(message) or isinstance(error, OutOfRange) or not from_library(error):
+        return error
     arguments = dict(zip(parameters, args)) | kwargs
     if isinstance(error, AttributeError):
         return wrong_argument(name, error, arguments)

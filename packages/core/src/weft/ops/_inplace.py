@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices.devices import backend_of
+from weft._devices.devices import backend_of, cpu
 from weft._dtypes.dtypes import can_cast
 from weft._dtypes.float8 import assigned
 from weft._engine.dispatch import (
@@ -296,7 +296,13 @@ def copy_watched(target: Any, source: Any, run: Callable[[], Any]) -> None:
 
 def write_array(target: Any, array: Any) -> None:
     """Copy an array into a tensor's memory, converting its dtype."""
-    run_quietly(copy_into, target._array, values_of(array))
+    run_quietly(on_device_of(target._key, copy_into), target._array, values_of(array))
+
+
+def on_device_of(key: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function on arrays, so that it runs on the device of a kind's tensors."""
+    where = key.device
+    return function if where is cpu else backend_of(where).on_device(function, where.index)  # type: ignore[no-any-return]
 
 
 def copy_into(target: Any, array: Any) -> None:
@@ -308,6 +314,11 @@ def copy_into(target: Any, array: Any) -> None:
     target[...] = array
 
 
+def fill(array: Any, value: Any) -> None:
+    """Set all elements of an array."""
+    array[...] = value
+
+
 MANY, PATTERN = 16384, 4096  # NumPy takes a microsecond for as many
 
 
@@ -316,6 +327,9 @@ def fill_array(array: Any, value: Any, key: Any = None) -> None:
 
     In NumPy bytes of 0, and copies of a row, take half the time of one by one.
     """
+    if type(array) is not numpy.ndarray and key is not None:
+        on_device_of(key, fill)(array, value)
+        return
     if array.size <= MANY or type(array) is not numpy.ndarray or not array.flags.c_contiguous:
         array[...] = value
         return
