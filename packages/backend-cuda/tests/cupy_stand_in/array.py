@@ -330,10 +330,11 @@ class ndarray:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> ndarray:
-        index, masks = as_numpy_index(key, unwrap(self), ndarray)
+        index, masks = as_numpy_index(key, self.host, ndarray)
         if masks:
             note("wait", "a mask read")
         if any(isinstance(part, numpy.ndarray) for part in index):
+            unwrap(self)  # a kernel reads it
             note("call", "ndarray.__getitem__")
         return self.view_of(numpy.asarray(self.host[index]))
 

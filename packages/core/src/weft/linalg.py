@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft import return_types
-from weft._devices.devices import backend_of, key_of
+from weft._devices.devices import backend_of, key_of, on_device_of
 from weft._dtypes.dtypes import int64, promote_types
 from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, local
@@ -814,7 +814,8 @@ def significant(values: Any, atol: Any, rtol: Any) -> Any:
 
 def limits_like(top: Any, limits: Any) -> Any:
     """An array of tolerances as a tensor of the dtype of the largest values."""
-    return make(backend_of(top.device).xp.asarray(limits, top.dtype.numpy), key_of(top.dtype, top.device))
+    key = key_of(top.dtype, top.device)
+    return make(on_device_of(key, backend_of(top.device).xp.asarray)(limits, top.dtype.numpy), key)
 
 
 @composite(out="exact")

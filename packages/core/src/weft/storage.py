@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary, ref
 import numpy
 
 from weft import _display_name
-from weft._devices.devices import device, resolve_device
+from weft._devices.devices import backend_of, device, resolve_device
 from weft._dtypes.dtypes import NAMES, dtype, get_default_dtype
 from weft._dtypes.float8 import converted
 from weft._dtypes.legacy_names import SCALAR_TYPES, named_type
@@ -315,11 +315,12 @@ class UntypedStorage:
                 raise RuntimeError(f"UntypedStorage: a slice has step 1; got a step of {index.step}")
             part = self._array[index]
             shares = isinstance(part, numpy.ndarray) and part.size
-            return UntypedStorage._of_array(own_storage(part) if shares else part.copy(), self._device)
+            with backend_of(self._device).guard(self._device.index):
+                return UntypedStorage._of_array(own_storage(part) if shares else part.copy(), self._device)
         return int(self._array[index])
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
-        self._array[index] = value._array if isinstance(value, UntypedStorage) else value
+        self._write(index, value._array if isinstance(value, UntypedStorage) else value)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.tolist())
@@ -331,19 +332,25 @@ class UntypedStorage:
 
     def fill_(self, value: int) -> UntypedStorage:
         """Set every byte."""
-        self._array[...] = value
+        self._write(..., value)
         return self
 
     def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
         """Take over the bytes of another storage of the same size."""
         if source.nbytes() != self.nbytes():
             raise RuntimeError(f"copy_: source has {source.nbytes()} bytes, and this storage {self.nbytes()}")
-        self._array[...] = source.to(self._device, non_blocking)._array
+        self._write(..., source.to(self._device, non_blocking)._array)
         return self
 
     def clone(self) -> UntypedStorage:
         """Return a copy."""
-        return UntypedStorage._of_array(self._array.copy(), self._device)
+        with backend_of(self._device).guard(self._device.index):
+            return UntypedStorage._of_array(self._array.copy(), self._device)
+
+    def _write(self, index: Any, value: Any) -> None:
+        """Write bytes, on the storage's device."""
+        with backend_of(self._device).guard(self._device.index):
+            self._array[index] = value
 
     def to(self, device: Any, non_blocking: bool = False) -> UntypedStorage:
         """Return this storage, or a copy on another device."""

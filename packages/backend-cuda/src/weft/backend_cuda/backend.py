@@ -65,9 +65,9 @@ class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
         if self.device_count() == 1:
             return kernel
 
-        def guarded(*args: Any) -> Any:
+        def guarded(*args: Any, **options: Any) -> Any:
             with cupy.cuda.Device(index):  # CuPy launches on the current device, wherever the arrays are
-                return kernel(*args)
+                return kernel(*args, **options)
 
         return guarded
 
@@ -106,8 +106,9 @@ class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
         if now:
             super().assert_below(values, bound, key, error, now)
         elif values.size:
-            index = values.device.id
-            self.assertions.below(index, cupy.cuda.get_current_stream(index).ptr, values, bound, key, error)
+            index = int(values.device.id)
+            with cupy.cuda.Device(index):
+                self.assertions.below(index, cupy.cuda.get_current_stream(index).ptr, values, bound, key, error)
 
     def random_stream(self, seed: int, index: int | None) -> PhiloxStream:
         """Philox, with the layout of counters that PyTorch's kernels have on a device of this size."""

@@ -163,6 +163,12 @@ def backend_of(where: device) -> Any:
     return _backend(where.type)
 
 
+def on_device_of(key: Any, function: Any) -> Any:
+    """A function on arrays outside of kernels, so that it runs on the device of a dispatch key's tensors."""
+    where = key.device
+    return function if where is cpu else backend_of(where).on_device(function, where.index)
+
+
 def key_of(element: dtype, where: device, plain: bool = True, wrapped: bool = False, bits: int = 0) -> DispatchKey:
     """The interned dispatch key of a dtype on a device.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._devices.devices import key_of
+from weft._devices.devices import key_of, on_device_of
 from weft._engine.dispatch import current_node, make, record, share_view
 from weft._engine.tensor import TensorBase, local, run_quietly, state
 from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved
@@ -34,7 +34,7 @@ def resolved(tensor: Any) -> Any:
     if state.intercepting and is_watched():
         return operations["core::resolve"].run((tensor,), {})
     key = tensor._key
-    made: Any = make(tensor._array.resolve(), key_of(key.dtype, key.device))
+    made: Any = make(on_device_of(key, tensor._array.resolve)(), key_of(key.dtype, key.device))
     made._requires_grad, made._node = tensor._requires_grad, tensor._node
     made._version_counter, made._extra = tensor._version_counter, tensor._extra
     share_view(made, tensor)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from weft._devices.devices import backend_of
+from weft._devices.devices import backend_of, on_device_of
 from weft._engine.dispatch import link_view
 from weft._engine.tensor import TensorBase, local
 from weft._functorch import vmap as steps
@@ -39,8 +39,8 @@ class BatchLevel(Level):
         array = wrapped.value._array
         if self.size:
             return array[(0, ...)]
-        where = wrapped.value._key.device  # no examples: something of their shape
-        return backend_of(where).xp.zeros(array.shape[1:], array.dtype)
+        key = wrapped.value._key  # no examples: something of their shape
+        return on_device_of(key, backend_of(key.device).xp.zeros)(array.shape[1:], array.dtype)
 
     def batch(self, value: Any) -> Any:
         """A tensor of this level; the first dimension of the value counts the examples."""

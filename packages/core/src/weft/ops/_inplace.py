@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices.devices import backend_of, cpu
+from weft._devices.devices import backend_of, on_device_of
 from weft._dtypes.dtypes import can_cast
 from weft._dtypes.float8 import assigned
 from weft._engine.dispatch import (
@@ -299,12 +299,6 @@ def write_array(target: Any, array: Any) -> None:
     run_quietly(on_device_of(target._key, copy_into), target._array, values_of(array))
 
 
-def on_device_of(key: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function on arrays, so that it runs on the device of a kind's tensors."""
-    where = key.device
-    return function if where is cpu else backend_of(where).on_device(function, where.index)  # type: ignore[no-any-return]
-
-
 def copy_into(target: Any, array: Any) -> None:
     if array.dtype.kind == "c" and target.dtype.kind not in "cb":
         warn_of_lost_part()
@@ -393,7 +387,7 @@ def write_inplace(name: str, self: Any, function: Any, args: Any, kwargs: Any) -
     if result._key.dtype is not self._key.dtype:
         result = result.to(self._key.dtype)
     if before._array is self._array:  # what the node saved of self must not change with it
-        before._array = before._array.copy()
+        before._array = on_device_of(before._key, before._array.copy)()
     assign(name, self, result)
     return self
 
@@ -495,7 +489,7 @@ def frozen(tensor: Any) -> Any:
     copy = alias(tensor)
     found = transforms.record_of(tensor)
     if found is None:
-        copy._array = copy._array.copy()
+        copy._array = on_device_of(copy._key, copy._array.copy)()
     else:
         copy._extra = Extra()
         copy._extra.wrapped = found.level.copied(found)

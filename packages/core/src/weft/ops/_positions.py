@@ -15,7 +15,7 @@ from typing import Any
 import numpy
 
 from weft._devices.assertions import signed
-from weft._devices.devices import backend_of
+from weft._devices.devices import backend_of, on_device_of
 from weft._engine.fast_paths import OutOfRange
 from weft._errors import AcceleratorError
 from weft._interception.transforms import memory_of
@@ -101,7 +101,8 @@ def in_range(name: str, index: Any, size: int, dim: int, kind: type[Exception] =
         Of this kind, if one is not.
     """
     xp = backend_of(index._key.device).xp
-    positioned(name, kind, check_positions, xp, name, memory_of(index), dim, size, least)
+    check = on_device_of(index._key, check_positions)
+    positioned(name, kind, check, xp, name, memory_of(index), dim, size, least)
 
 
 def waits(tensor: Any) -> bool:

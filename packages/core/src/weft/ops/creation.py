@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices.devices import backend_of, cpu, key_of, remember_new_key, resolve_device
+from weft._devices.devices import backend_of, cpu, key_of, on_device_of, remember_new_key, resolve_device
 from weft._devices.devices import device as device_class
 from weft._docstrings import LIKE_OPTIONS, NEW_OPTIONS, OPTIONS, documented
 from weft._dtypes.dtypes import (
@@ -1118,7 +1118,8 @@ def eye(
     shape = as_shape("eye", (n, n if m is None else m))
     made = filled("eye", shape, 0, dtype or get_default_dtype(), device, False)
     columns = shape[1]
-    made._array.reshape(-1)[: columns * columns : columns + 1] = fitting("eye", 1, made._key.dtype)
+    diagonal = made._array.reshape(-1)[: columns * columns : columns + 1]
+    fill_array(diagonal, fitting("eye", 1, made._key.dtype), made._key)
     return finished(made, requires_grad)
 
 
@@ -1634,10 +1635,8 @@ def clone_like(source: Any, model: Any) -> Any:
         return operations["core::clone_like"].run((source, model), {})
     if source.is_sparse:
         return source.clone()
-    copy = make(
-        backend_of(model._key.device).xp.empty_like(memory_of(model._array), dtype=source._array.dtype),
-        key_of(source.dtype, source.device),
-    )
+    empty_like = on_device_of(model._key, backend_of(model._key.device).xp.empty_like)
+    copy = make(empty_like(memory_of(model._array), dtype=source._array.dtype), key_of(source.dtype, source.device))
     write_array(copy, source._array)
     return copy
 
@@ -1649,7 +1648,7 @@ def ones_without_dims(model: Any) -> Any:
     array = model._array
     if type(array) is numpy.ndarray:
         return make(numpy.array(1, array.dtype), model._key)
-    ones = backend_of(model._key.device).xp.ones_like(memory_of(array))
+    ones = on_device_of(model._key, backend_of(model._key.device).xp.ones_like)(memory_of(array))
     return make(ones, key_of(model._key.dtype, model._key.device))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices.devices import backend_of, cpu
+from weft._devices.devices import backend_of, cpu, on_device_of
 from weft._dtypes.dtypes import bool_, dtype, int64, scalar_dtype, uint64
 from weft._engine.dispatch import make
 from weft._engine.fast_paths import OutOfRange
@@ -598,7 +598,8 @@ def write_at_positions(target: Any, indices: Sequence[Any], value: Any) -> None:
     if not written_by_backend(target, arrays, value):
         key_arrays = tuple(FULL if each is None else each for each in arrays)
         xp = numpy if type(target._array) is numpy.ndarray else backend_of(target._key.device).xp
-        positioned("index_put", IndexError, write_at, xp, target._array, arrays, key_arrays, value._array)
+        write = on_device_of(target._key, write_at)
+        positioned("index_put", IndexError, write, xp, target._array, arrays, key_arrays, value._array)
 
 
 def without_leading_ones(value: Any, ndim: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices.devices import backend_of
+from weft._devices.devices import backend_of, on_device_of
 from weft._engine.tensor import TensorBase, local
 from weft._engine.unresolved import values_of
 from weft._tensor.base import Tensor
@@ -220,7 +220,8 @@ def tolerances(name: str, A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
         eps = float(numpy.finfo(A._key.dtype.numpy).eps) * max(A.shape[-2:])
         given = plain(atol)
         if given is not None and hasattr(given, "shape"):
-            rtol = backend_of(A.device).xp.where(given > 0, 0.0, eps)
+            where = backend_of(A.device).xp.where
+            rtol = on_device_of(A._key, lambda: where(given > 0, 0.0, eps))()
         else:
             rtol = 0.0 if given is not None and given > 0 else eps
     return (0.0 if atol is None else plain(atol)), plain(rtol)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices.devices import backend_of, key_of, remember_new_key, resolve_device
+from weft._devices.devices import backend_of, key_of, on_device_of, remember_new_key, resolve_device
 from weft._docstrings import LIKE_OPTIONS, OPTIONS, documented
 from weft._dtypes.dtypes import element_type, finfo, float16, get_default_dtype, int64
 from weft._dtypes.float8 import refuse_float8
@@ -299,7 +299,8 @@ def randperm(
     shape = as_shape("randperm", (count,))
     where = out.device if out is not None else resolve_device(device)
     order = generator_for("randperm", generator, where).sample("permutation", count)
-    made = make(order.astype(element.numpy, copy=False).reshape(shape), key_of(element, where))
+    key = key_of(element, where)
+    made = make(on_device_of(key, order.astype)(element.numpy, copy=False).reshape(shape), key)
     return finished("randperm", made, out, requires_grad)
 
 

@@ -516,7 +516,8 @@ def raises(kind: type[Exception], call: Callable[[], Any], device: Any) -> None:
     except kind:
         return
     try:
-        backend(weft.device(device).type).synchronize()
+        where = weft.device(device)
+        backend(where.type).synchronize(where.index)
     except weft.AcceleratorError:
         return
     raise AssertionError(f"expected {kind.__name__}, and nothing was raised")

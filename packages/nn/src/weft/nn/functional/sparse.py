@@ -245,7 +245,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if not tensor.is_meta:
             in_range("one_hot", tensor, num_classes, tensor.ndim)
         return one_hot_op.op(tensor, num_classes)
-    values = memory_of(tensor)
+    values = memory_of(tensor) if tensor.device.type == "cpu" else tensor.detach()
     low, high = int(values.min()), int(values.max())
     if low < 0:
         raise RuntimeError(f"one_hot: Class values must be non-negative, got {low}.")
