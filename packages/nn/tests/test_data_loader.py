@@ -330,3 +330,10 @@ def test_iterators_take_what_has_a_loaders_attributes():
 
     assert list(_SingleProcessDataLoaderIter(Loader())) == [2, 4, 6]
     assert DataLoader([1])._dataset_kind == _DatasetKind.Map
+
+
+@pytest.mark.skipif(weft.accelerator.is_available(), reason="is about a machine without an accelerator")
+def test_without_an_accelerator_pinning_is_warned_of():
+    with pytest.warns(UserWarning, match="no accelerator is found"):
+        batches = list(DataLoader([1, 2], pin_memory=True))
+    assert len(batches) == 2

@@ -255,3 +255,31 @@ def test_what_a_copy_reads_or_writes_is_kept_until_it_is_done(on_stand_in):
     stream.synchronize()
     weft.cuda.empty_cache()
     assert address not in cuda.pinned
+
+
+class Batch(dict):
+    """A batch of a class that has values besides its entries."""
+
+
+class Custom:
+    """A batch that pins itself."""
+
+    def __init__(self, values):
+        self.values, self.is_pinned = values, False
+
+    def pin_memory(self):
+        self.is_pinned = True
+        return self
+
+
+def test_a_loader_pins_its_batches():
+    from weft.utils.data import DataLoader, TensorDataset
+
+    data = TensorDataset(weft.arange(6.0).reshape(6, 1), weft.arange(6))
+    for x, y in DataLoader(data, batch_size=3, pin_memory=True):
+        assert x.is_pinned() and y.is_pinned() and weft.equal(x.reshape(3).long(), y)
+        assert weft.equal(x.cuda(non_blocking=True).cpu(), x)
+    for batch in DataLoader([{"x": 1.0, "name": "a"}], pin_memory=True, collate_fn=lambda found: Batch(*found)):
+        assert type(batch) is Batch and batch["name"] == "a"
+    for batch in DataLoader([1, 2], batch_size=2, pin_memory=True, collate_fn=Custom):
+        assert batch.is_pinned

@@ -9,11 +9,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from weft import Generator
+from weft import Generator, accelerator
 from weft._exception_wrapper import ExceptionWrapper
 from weft.library.state import profiling
 from weft.utils.data._utils.collate import default_collate, default_convert
 from weft.utils.data._utils.fetch import _DatasetKind, make_fetcher
+from weft.utils.data._utils.pin_memory import pin_memory
 from weft.utils.data._utils.worker import End, Job, get_worker_info
 from weft.utils.data._utils.worker_pool import WorkerPool
 from weft.utils.data.dataset import Dataset, IterableDataset
@@ -53,7 +54,8 @@ class DataLoader(Generic[T_co]):
     collate_fn : callable, optional
         From a list of samples to a batch; :func:`default_collate`, or without batches :func:`default_convert`.
     pin_memory : bool
-        Accepted; memory is pinned by a device that needs it.
+        Put the tensors of each batch into page-locked memory, from which ``.to(device, non_blocking=True)`` does not
+        wait; other objects are asked for their ``pin_memory()``, if they have it.
     drop_last : bool
         Leave out a last batch that is shorter.
     timeout : float
@@ -259,6 +261,18 @@ def _check_order(batch_size: Any, shuffle: Any, sampler: Any, batch_sampler: Any
         )
 
 
+def _pins(wanted: bool) -> bool:
+    """Whether batches are pinned: there is an accelerator for them, or a warning that there is none."""
+    if wanted and not accelerator.is_available():
+        warnings.warn(
+            "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
+            "used.",
+            stacklevel=4,
+        )
+        return False
+    return wanted
+
+
 class _BaseDataLoaderIter:
     """One pass over a loader.
 
@@ -268,6 +282,7 @@ class _BaseDataLoaderIter:
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._base_seed = draw_seed(loader.generator)
+        self._pins = _pins(getattr(loader, "pin_memory", False))  # which fastai's own loader has not
         self._begin(loader)
 
     def _begin(self, loader: DataLoader[Any]) -> None:
@@ -286,6 +301,8 @@ class _BaseDataLoaderIter:
         else:
             with profiling.recorder.span(f"enumerate(DataLoader)#{type(self).__name__}.__next__"):
                 batch = self._next_batch()
+        if self._pins:
+            batch = pin_memory(batch)
         self._yielded += 1
         if self._promised is not None and self._yielded > self._promised:
             warnings.warn(
