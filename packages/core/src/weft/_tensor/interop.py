@@ -685,8 +685,8 @@ def __dlpack__(
         if max_version is not None and numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0":
             options = {"max_version": max_version}  # without it the capsule is of the oldest version, which all take
     else:
-        options = {"stream": stream, "max_version": max_version}
-        options = {name: value for name, value in options.items() if value is not None}
+        given: dict[str, Any] = {"stream": stream, "max_version": max_version}
+        options = {name: value for name, value in given.items() if value is not None}
     code = CODES.get(tensor._key.dtype)
     with backend_of(self._key.device).guard(self._key.device.index):
         if code is None:
