@@ -1,11 +1,14 @@
 """Names of PyTorch's that named libraries import or call, where nothing else in the tests would miss them."""
 
 import importlib
+import math
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 import weft
+from weft.testing._internal import common_utils
 
 NAMES = {  # from a library to what it takes
     "fvcore": ["weft.jit._overload_method"],
@@ -190,3 +193,38 @@ def test_fvcore_knows_observers_by_their_classes():
 def test_graphs_in_which_fvcore_counts_are_refused():
     with pytest.raises(RuntimeError, match="FlopCounterMode"):
         weft.jit._get_trace_graph(None, ())
+
+
+EQUAL = {
+    "close": lambda: (weft.ones(2), weft.ones(2) + 1e-7, {}),
+    "another dtype": lambda: (weft.ones(2), weft.ones(2).double(), {"exact_dtype": False}),
+    "one number": lambda: (weft.ones(2, 2), 1.0, {}),
+    "a list": lambda: (weft.ones(2), [1.0, 1.0], {}),
+    "an array": lambda: (weft.ones(2), np.ones(2, np.float32), {}),
+    "nan": lambda: (weft.tensor([math.nan]), weft.tensor([math.nan]), {}),
+    "numbers": lambda: ([1, 1.0, math.nan, True], (1.0, 1.0 + 1e-9, math.nan, 1), {}),
+    "tolerances": lambda: (weft.ones(2), weft.ones(2) * 1.2, {"atol": 1, "rtol": 0}),
+    "nested": lambda: ({"a": [weft.ones(2), None, "x"]}, {"a": (weft.ones(2), None, "x")}, {}),
+}
+UNEQUAL = {
+    "far": lambda: (weft.ones(2), weft.ones(2) + 1e-4, "not close.*\nof it"),
+    "dtypes": lambda: (weft.ones(2), weft.ones(2).double(), "dtype"),
+    "shapes": lambda: (weft.ones(2), weft.ones(3), "shape"),
+    "keys": lambda: ({"a": 1}, {"b": 1}, "of it"),
+    "lengths": lambda: ([1], [1, 2], "of it"),
+    "strings": lambda: ("a", "b", "of it"),
+    "nan": lambda: (1.0, math.nan, "not close"),
+}
+
+
+@pytest.mark.parametrize("case", EQUAL)
+def test_the_test_case_of_timms_tests_compares_tensors_wherever_they_are(case):
+    first, second, options = EQUAL[case]()
+    common_utils.TestCase().assertEqual(first, second, **options)
+
+
+@pytest.mark.parametrize("case", UNEQUAL)
+def test_the_test_case_of_timms_tests_says_what_differs(case):
+    first, second, message = UNEQUAL[case]()
+    with pytest.raises(AssertionError, match=f"(?s){message}"):
+        common_utils.TestCase().assertEqual(first, second, "of it")

@@ -1,0 +1,1 @@
+"""What libraries' own tests take from PyTorch's."""
