@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any, NoReturn
 
 import cupy
@@ -26,6 +27,14 @@ from weft.backend_cuda.runtime import cudart
 from weft.backend_cuda.transfers import Transfers
 
 ADDRESSABLE = 2**63 - 1  # bytes; CuPy's own product of sizes wraps around
+
+
+@cache
+def own_kernels() -> tuple[Any, ...]:
+    """The modules with kernels by CuPy's own functions, which import what CuPy alone does not: when first asked for."""
+    from weft.backend_cuda import linear_algebra, special_functions
+
+    return linear_algebra, special_functions
 
 
 class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
@@ -50,11 +59,11 @@ class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
         invalidate_kernels()
 
     def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
-        if name.startswith("core::linalg_") and generic is not None and name not in self.kernels:
-            from weft.backend_cuda import linear_algebra  # CuPy's, and what it imports, when first asked for
-
-            if name in linear_algebra.NAMES:
-                return linear_algebra.kernel(name, generic)
+        if name.startswith("core::") and generic is not None and name not in self.kernels:
+            for module in own_kernels():
+                if name in module.NAMES:
+                    found: Callable[..., Any] = module.kernel(name, generic)
+                    return found
         return super().kernel(name, element, generic)
 
     def guard(self, index: int | None) -> AbstractContextManager[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from weft.ops._declare import pointwise
@@ -165,13 +165,28 @@ def modified_bessel_k1(xp, input):
 @pointwise(name="scaled_modified_bessel_k0", result="float", dtypes=REAL, gradient=None)
 def scaled_modified_bessel_k0(xp, input):
     """``exp(x) * modified_bessel_k0(x)`` of each element x. It needs SciPy."""
+    if not is_numpy(xp):
+        return doubly(xp, partial(scaled_second, "scaled_modified_bessel_k0", 0), input)
     return scipy_function(xp, "scaled_modified_bessel_k0", "k0e")(input)
 
 
 @pointwise(name="scaled_modified_bessel_k1", result="float", dtypes=REAL, gradient=None)
 def scaled_modified_bessel_k1(xp, input):
     """``exp(x) * modified_bessel_k1(x)`` of each element x. It needs SciPy."""
+    if not is_numpy(xp):
+        return doubly(xp, partial(scaled_second, "scaled_modified_bessel_k1", 1), input)
     return scipy_function(xp, "scaled_modified_bessel_k1", "k1e")(input)
+
+
+def scaled_second(name: str, order: int, xp: Any, x: Any) -> Any:
+    """``exp(x) * K(order, x)`` of an array of float64, where a library has but that product, of infinity and 0."""
+
+    def far(value: Any) -> Any:
+        inverse = 1 / value
+        return polynomial(-inverse, hankel_series(order)) * xp.sqrt(inverse * (math.pi / 2))
+
+    near = scipy_function(xp, name, f"k{order}")
+    return pieces(xp, x, (x < FAR, lambda value: xp.exp(value) * near(value)), (x >= FAR, far))
 
 
 @pointwise(name="spherical_bessel_j0", result="float", dtypes=REAL, gradient=None)
