@@ -15,16 +15,15 @@ from weft.ops._scatter import combine_at
 __all__ = ["csr_matmul"]
 
 IN_SCIPY = "?bBhHiIlLqQfdFD"  # the dtypes that its kernels have, by NumPy's letters
-IN_CUPY = "fdFD"
 
 
 def compressed_matrix(xp: Any, crow: Any, col: Any, values: Any, columns: int) -> Any:
-    """SciPy's matrix of these parts; None where there is none of them."""
+    """SciPy's matrix of these parts; None where there is none of them, and on a device."""
+    if not is_numpy(xp) or values.dtype.char not in IN_SCIPY:
+        return None
     try:
         library = scientific(xp, "sparse", "csr_matmul")
     except (ImportError, NotImplementedError):
-        return None
-    if values.dtype.char not in (IN_SCIPY if library.__name__ == "scipy.sparse" else IN_CUPY):
         return None
     return library.csr_matrix((values, col, crow), shape=(crow.shape[0] - 1, columns))
 

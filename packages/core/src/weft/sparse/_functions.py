@@ -403,8 +403,8 @@ def index_selected(input: Any, dim: int, index: Any) -> Any:
     ordered = indices[dim][order]
     first = weft.searchsorted(ordered, index)
     counts = weft.searchsorted(ordered, index, right=True) - first
-    slices = weft.arange(index.numel()).repeat_interleave(counts)
-    within = weft.arange(slices.numel()) - (counts.cumsum(0) - counts)[slices]
+    slices = weft.arange(index.numel(), device=index.device).repeat_interleave(counts)
+    within = weft.arange(slices.numel(), device=index.device) - (counts.cumsum(0) - counts)[slices]
     picked = order[first[slices] + within]
     kept = indices[:, picked]
     kept[dim] = slices
@@ -551,7 +551,7 @@ def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any
         raise ValueError(f"spdiags: offsets must differ from each other, got {offsets.tolist()}")
     if layout not in (None, weft.sparse_coo, weft.sparse_csr, weft.sparse_csc):
         raise ValueError(f"spdiags: layout={layout} is not there; use weft.sparse_coo, sparse_csr or sparse_csc")
-    column = weft.arange(diagonals.shape[1]).expand(diagonals.shape)
+    column = weft.arange(diagonals.shape[1], device=diagonals.device).expand(diagonals.shape)
     row = column - offsets[:, None]
     inside = ((row >= 0) & (row < rows) & (column < columns)).nonzero(as_tuple=True)
     found = made(weft.stack([row[inside], column[inside]]), diagonals[inside], (rows, columns), False)

@@ -26,9 +26,11 @@ class Gather(Function):
         (index,) = ctx.saved_tensors
         count = index.numel()
         if not ctx.shape:
-            return weft.sparse_coo_tensor(weft.zeros(0, 1, dtype=weft.int64), grad.sum().reshape(1), ()), None, None
+            return weft.sparse_coo_tensor(index.new_zeros(0, 1), grad.sum().reshape(1), ()), None, None
         places = [
-            index if dim == ctx.dim else weft.arange(size).reshape(size, *(1,) * (index.ndim - dim - 1))
+            index
+            if dim == ctx.dim
+            else weft.arange(size, device=index.device).reshape(size, *(1,) * (index.ndim - dim - 1))
             for dim, size in enumerate(index.shape)
         ] or [index]
         # a copy: who writes to the index afterwards must not move the gradient to other elements

@@ -220,7 +220,7 @@ def sparse_coo_tensor(
     indices = weft.as_tensor(indices, device=values.device).to(int64)
     check_parts(indices, values)
     if size is None:
-        largest = indices.max(1).values + 1 if indices.shape[1] else weft.zeros(indices.shape[0], dtype=int64)
+        largest = indices.max(1).values + 1 if indices.shape[1] else indices.new_zeros(indices.shape[0], dtype=int64)
         size = (*largest.tolist(), *values.shape[1:])
     check_size(indices, values, tuple(size))
     values = values.requires_grad_() if requires_grad else alias(values)

@@ -191,6 +191,8 @@ class _Comparison:
         with np.errstate(all="ignore"):
             if rtol == atol == 0:
                 close = actual == expected
+                if self.equal_nan:
+                    close = close | ((actual != actual) & (expected != expected))
             else:
                 close = np.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=self.equal_nan)
             if not np.all(close):

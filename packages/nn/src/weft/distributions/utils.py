@@ -96,7 +96,7 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """Lower triangular matrices from vectors (..., n) of their elements, row by row, up to a diagonal."""
     count = matrix_size(vec.shape[-1], diag)
     matrix = vec.new_zeros((*vec.shape[:-1], count, count))
-    rows, columns = weft.tril_indices(count, count, diag)
+    rows, columns = weft.tril_indices(count, count, diag, device=vec.device)
     return put_triangle(matrix, rows, columns, vec)
 
 
@@ -138,5 +138,5 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     size = mat.shape[-1]
     if not -size <= diag < size:
         raise ValueError(f"diag ({diag}) provided is outside [{-size}, {size - 1}].")
-    rows, columns = weft.tril_indices(size, size, diag)
+    rows, columns = weft.tril_indices(size, size, diag, device=mat.device)
     return mat[..., rows, columns]

@@ -57,8 +57,13 @@ def _(batch):
     if padding_idx is not None or scale_grad_by_freq:
         return one_by_one(batch)
     in_range("embedding", indices, weight._array.shape[1], 0, IndexError)  # another example's row is none of this one's
-    first = weight._array.shape[1] * weft.arange(batch.size).reshape(-1, *(1,) * batch.rank(1))  # rows of each example
+    first = weight._array.shape[1] * examples(batch, indices)  # rows of each example
     return embedding_op.op(weight.flatten(0, 1), indices + first, None, False)
+
+
+def examples(batch: Any, indices: Tensor) -> Tensor:
+    """The number of each example of a batch, broadcastable to its indices."""
+    return weft.arange(batch.size, device=indices.device).reshape(-1, *(1,) * batch.rank(1))
 
 
 @op(tensors="output_grad indices", compute_dtype="float32", namespace="nn", linear="output_grad")
@@ -122,7 +127,7 @@ def _(batch):
     output_grad, indices, rows, padding_idx, scale_grad_by_freq = batch.args
     if scale_grad_by_freq:
         return one_by_one(batch)
-    first = rows * weft.arange(batch.size).reshape(-1, *(1,) * batch.rank(1))
+    first = rows * examples(batch, indices)
     grad = embedding_gradient.op(
         batch.spread(output_grad, batch.flags[0]),
         (indices + first).expand(batch.size, *indices.shape[-batch.rank(1) :] if batch.rank(1) else ()),
@@ -130,7 +135,7 @@ def _(batch):
         None,
         False,
     ).unflatten(0, (batch.size, rows))
-    return grad if padding_idx is None else grad.index_fill(1, weft.tensor(padding_idx), 0)
+    return grad if padding_idx is None else grad.index_fill(1, indices.new_full((), padding_idx), 0)
 
 
 def embedding(
