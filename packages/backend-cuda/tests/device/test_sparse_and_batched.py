@@ -30,7 +30,7 @@ def embedding_slope(table, index):
 INDEX = [[0, 1], [2, 0]]
 CASES = {
     "coalesce": lambda d: coo(d).coalesce(),
-    "size from indices": lambda d: weft.sparse_coo_tensor(coo(d).indices(), coo(d).values()),
+    "size from indices": lambda d: weft.sparse_coo_tensor(coo(d)._indices(), coo(d)._values()),
     "to_sparse": lambda d: rows(d, 2, 3).to_sparse(),
     "to_sparse_csr": lambda d: coo(d).coalesce().to_sparse_csr(),
     "to_sparse_csc": lambda d: rows(d, 2, 3).to_sparse_csc(),
