@@ -85,6 +85,16 @@ def test_dropout_is_differentiable_twice():
     assert second.tolist() == (2 * y).tolist()
 
 
+def test_dropout_passes_gradcheck():
+    def dropped(x):
+        weft.cuda.manual_seed(0)
+        return F.dropout(x * x, 0.5)
+
+    x = weft.rand(5, dtype=weft.float64, requires_grad=True, **CUDA)
+    assert weft.autograd.gradcheck(dropped, (x,), check_forward_ad=True)
+    assert weft.autograd.gradgradcheck(dropped, (x,))
+
+
 def test_dropout_keeps_no_mask():
     saved = []
     x = weft.ones(1000, requires_grad=True, **CUDA)

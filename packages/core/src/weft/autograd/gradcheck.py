@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 
 import weft
+from weft._devices.devices import backend_of
 from weft._dtypes.dtypes import float64
 from weft._engine.tensor import TensorBase
 from weft._tensor.base import Tensor
@@ -211,8 +212,24 @@ def real_parts(tensor: Any) -> numpy.ndarray[Any, Any]:
     return parts(tensor.detach().to_dense().numpy(force=True)).astype(numpy.float64)
 
 
+def values_of(tensor: Any) -> numpy.ndarray[Any, Any]:
+    """The values of a tensor; those of the CPU in its own memory."""
+    array: numpy.ndarray[Any, Any] = tensor.detach().numpy(force=True)
+    return array
+
+
+def set_values(tensor: Any, array: numpy.ndarray[Any, Any]) -> None:
+    """Write values into a tensor, behind autograd's back."""
+    if tensor.device.type == "cpu":
+        values_of(tensor)[...] = array
+    else:
+        where = tensor.device
+        with backend_of(where).guard(where.index):
+            tensor._array[...] = backend_of(where).from_numpy(numpy.asarray(array), where.index)
+
+
 def difference(
-    func: Callable[..., Any], args: tuple[Any, ...], number: int, values: Any, step: Any, eps: float, like: Any
+    func: Callable[..., Any], args: tuple[Any, ...], number: int, source: Any, step: Any, eps: float, like: Any
 ) -> numpy.ndarray[Any, Any]:
     """How an output, that was ``like`` this, changes along a step of the values of an input, which are put back.
 
@@ -221,13 +238,13 @@ def difference(
     AssertionError
         If its shape or dtype changes.
     """
-    original = values.copy()
+    original = values_of(source).copy()
     found = []
     for sign in (1, -1):
-        values[...] = original + sign * eps * step
+        set_values(source, original + sign * eps * step)
         with enable_grad():
             found.append(differentiable(func(*args))[number].detach().clone())
-        values[...] = original
+        set_values(source, original)
     for each in found:
         for what, before, now in (("shape", like.shape, each.shape), ("dtype", like.dtype, each.dtype)):
             if before != now:
@@ -242,13 +259,14 @@ def numerical_jacobian(
     func: Callable[..., Any], args: tuple[Any, ...], position: int, number: int, eps: float, like: Any
 ) -> numpy.ndarray[Any, Any]:
     """Differences of an output for each real part of an input: (input parts, output parts)."""
-    values = args[position].detach().numpy()
+    source = args[position]
+    values = values_of(source)
     rows = []
     for place in numpy.ndindex(values.shape):
         for unit in (1, 1j) if values.dtype.kind == "c" else (1,):
             step = numpy.zeros_like(values)
             step[place] = unit
-            rows.append(difference(func, args, number, values, step, eps, like))
+            rows.append(difference(func, args, number, source, step, eps, like))
     return numpy.array(rows)
 
 
@@ -271,7 +289,7 @@ def analytical_jacobians(output: Any, args: tuple[Any, ...], watched: Sequence[i
                     )
                 column.append(real_parts(given))
     return [
-        numpy.array(column).T if column else numpy.zeros((parts(source.detach().numpy()).size, 0))
+        numpy.array(column).T if column else numpy.zeros((parts(values_of(source)).size, 0))
         for column, source in zip(columns, inputs)
     ]
 
@@ -341,11 +359,11 @@ def compare_projection(
     for position, source, given, twice in zip(watched, inputs, grads, again):
         if given is not None and not numpy.allclose(real_parts(given), real_parts(twice), rtol=0, atol=nondet_tol):
             raise not_reentrant(position, number, nondet_tol)
-        values = source.detach().numpy()
+        values = values_of(source)
         move = chance.standard_normal(parts(values).size)
         move /= numpy.linalg.norm(move) or 1.0
         step = (move.view(complex) if values.dtype.kind == "c" else move).reshape(values.shape)
-        numerical = float(direction @ difference(func, args, number, values, step, eps, output))
+        numerical = float(direction @ difference(func, args, number, source, step, eps, output))
         analytical = 0.0 if given is None else float(real_parts(given) @ move)
         if not numpy.isclose(analytical, numerical, rtol=rtol, atol=atol * max(1.0, numpy.abs(direction).sum())):
             raise mismatch(position, number, numpy.array([[numerical]]), numpy.array([[analytical]]))
@@ -389,7 +407,7 @@ def compare_forward(func: Any, args: Any, watched: Any, eps: float, atol: float,
         return [each.detach().requires_grad_() for each in found]  # type: ignore[attr-defined]
 
     for position in watched:
-        values = args[position].detach().numpy()
+        values = values_of(args[position])
         zeros = {n: args[n].detach().new_zeros(args[n].shape) for n in watched if n != position}
         for place in numpy.ndindex(values.shape):
             for unit in (1, 1j) if values.dtype.kind == "c" else (1,):
@@ -399,7 +417,7 @@ def compare_forward(func: Any, args: Any, watched: Any, eps: float, atol: float,
                 tangent[place] = unit
                 for number, found in enumerate(pushed(func, args, position, tangent, zeros)):
                     analytical = real_parts(found)
-                    numerical = difference(outputs_of, args, number, values, step, eps, found)
+                    numerical = difference(outputs_of, args, number, args[position], step, eps, found)
                     if not numpy.allclose(analytical, numerical, rtol=rtol, atol=atol, equal_nan=False):
                         raise mismatch(
                             position, number, numerical[None], analytical[None], mode="computed with forward mode "
@@ -413,7 +431,7 @@ def check_undefined_tangents(func: Any, args: Any, watched: Any) -> None:
     chance = numpy.random.default_rng(4)
     for position in watched:
         tangent = args[position].detach().new_zeros(args[position].shape)
-        parts_into(tangent, chance.standard_normal(parts(tangent.numpy()).size))
+        parts_into(tangent, chance.standard_normal(parts(values_of(tangent)).size))
         zeros = {n: args[n].detach().new_zeros(args[n].shape) for n in watched if n != position}
         expanded = {n: args[n].detach().new_zeros(()).expand(args[n].shape) for n in watched if n != position}
         for one, other in zip(
@@ -428,7 +446,7 @@ def compare_batched_forward(func: Any, args: Any, watched: Any, atol: float, rto
     chance = numpy.random.default_rng(5)
     for position in watched:
         tangents = args[position].detach().new_zeros((2, *args[position].shape))
-        parts_into(tangents, chance.standard_normal(parts(tangents.numpy()).size))
+        parts_into(tangents, chance.standard_normal(parts(values_of(tangents)).size))
         try:
             together = weft.vmap(lambda each, position=position: tuple(pushed(func, args, position, each)))(tangents)
         except RuntimeError as error:
@@ -458,7 +476,7 @@ def compare_batched(args: Any, watched: Any, number: int, output: Any, atol: flo
     chance = numpy.random.default_rng(3)
     inputs = [args[n] for n in watched]
     seeds = output.detach().new_zeros((2, *output._array.shape))
-    parts_into(seeds, chance.standard_normal(parts(seeds.numpy()).size))
+    parts_into(seeds, chance.standard_normal(parts(values_of(seeds)).size))
 
     def pulled(seed: Any) -> tuple[Any, ...]:
         found = grad(output, inputs, seed, retain_graph=True, allow_unused=True)
@@ -481,8 +499,9 @@ def compare_batched(args: Any, watched: Any, number: int, output: Any, atol: flo
 
 def parts_into(tensor: Any, values: numpy.ndarray[Any, Any]) -> None:
     """Write real parts into a (complex or real) tensor."""
-    array = tensor.numpy()
-    array[...] = (values.view(complex) if array.dtype.kind == "c" else values).reshape(array.shape)
+    array = values_of(tensor)
+    written = values.view(complex) if array.dtype.kind == "c" else values
+    set_values(tensor, written.reshape(array.shape).astype(array.dtype))
 
 
 def check_constant(func: Any, args: Any, watched: Any, eps: float, atol: float) -> None:
@@ -492,13 +511,12 @@ def check_constant(func: Any, args: Any, watched: Any, eps: float, atol: float) 
     # Copies, since a result may be a view of an input.
     befores = [each.numpy(force=True).copy() if isinstance(each, Tensor) else None for each in as_tuple(results)]
     for position in watched:
-        values = args[position].detach().numpy()
-        original = values.copy()
-        values[...] = original + eps
+        original = values_of(args[position]).copy()
+        set_values(args[position], original + eps)
         with no_grad():
             moved = as_tuple(func(*args))
             afters = [each.numpy(force=True).copy() if isinstance(each, Tensor) else None for each in moved]
-        values[...] = original
+        set_values(args[position], original)
         for before, after in zip(befores, afters):
             if before is not None and before.dtype.kind in "fc":
                 change = numpy.abs(before - after).max(initial=0) / eps
