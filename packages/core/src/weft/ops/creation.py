@@ -904,8 +904,11 @@ def range(
     if (end - start) * step < 0:
         raise RuntimeError("range: upper bound and lower bound inconsistent with step sign")
     count = int((end - start) / step) + 1
-    values = numpy.arange(count, dtype=numpy.float64) * step + start
-    return finished(from_host(values.astype(element.numpy), device), requires_grad)
+
+    def numbers(xp: Any) -> Any:
+        return (xp.arange(count, dtype=numpy.float64) * step + start).astype(element.numpy)
+
+    return finished(computed_on(resolve_device(device), numbers), requires_grad)
 
 
 def from_host(array: Any, device: Any = None) -> Any:
@@ -1078,11 +1081,13 @@ def logspace(
     if element.is_half and steps != 1:
         start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
         start, end = (float(element.numpy.type(fitting("logspace", each, element))) for each in (start, end))
-    exponents = evenly("logspace", start, end, steps, float32 if element.is_half else element)
-    values = numpy.power(complex(base) if element.is_complex else float(base), exponents)
-    if element.category < 2:
-        values = numpy.trunc(values)
-    return finished(from_host(values.astype(element.numpy), device), requires_grad)
+
+    def numbers(xp: Any) -> Any:
+        exponents = evenly("logspace", start, end, steps, float32 if element.is_half else element, xp)
+        values = xp.power(complex(base) if element.is_complex else float(base), exponents)
+        return (xp.trunc(values) if element.category < 2 else values).astype(element.numpy)
+
+    return finished(computed_on(where, numbers), requires_grad)
 
 
 @composite(out="dtype", fast_path=creation.Eye(takes="n m"), leaf="core::eye")

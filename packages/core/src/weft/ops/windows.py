@@ -1,6 +1,7 @@
 """Window functions for spectra, by the names that PyTorch has at the top; `weft.signal.windows` has them all.
 
-They are computed on the host in float64 and rounded once: a window is small and made rarely.
+They are computed in float64 and rounded once: a window is small and made rarely. NumPy's functions reach other
+libraries' arrays by its protocols.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from weft._tensor.base import Tensor
 from weft._tensor.layout import strided
 from weft.ops._declare import composite
 from weft.ops._geometry import elements
-from weft.ops.creation import finished, from_host
+from weft.ops.creation import computed_on, finished
 from weft.types import Device, DType, Layout
 
 BLACKMAN = (0.42, 0.5, 0.08)
@@ -41,9 +42,9 @@ RuntimeError
     For a negative length, or a dtype that is not floating."""
 
 
-def positions(count: int, periodic: bool) -> Any:
+def positions(xp: Any, count: int, periodic: bool) -> Any:
     """Where the points of a window lie between its ends, 0 and 1; of a periodic one the last end is left out."""
-    return numpy.arange(count) / (count if periodic else count - 1)
+    return xp.arange(count) / (count if periodic else count - 1)
 
 
 def cosine_sum(position: Any, coefficients: Sequence[float]) -> Any:
@@ -59,14 +60,18 @@ def triangle(position: Any) -> Any:
 
 def bessel(position: Any, beta: float) -> Any:
     """Kaiser's window: ``I0(beta sqrt(1 - (2 x - 1)**2)) / I0(beta)``."""
-    return numpy.i0(beta * numpy.sqrt(1 - (2 * position - 1) ** 2)) / numpy.i0(beta)
+    return numpy.i0(beta * numpy.sqrt(1 - (2 * position - 1) ** 2)) / float(numpy.i0(beta))
 
 
-def points(name: str, count: int, shape: Any, periodic: bool) -> Any:
-    """A window from its shape as a function of the position; one of a single point is 1."""
+def points(name: str, count: int, shape: Any, periodic: bool, device: Any) -> Any:
+    """A window in float64 from its shape as a function of the position; one of a single point is 1."""
     elements(name, (count,), 8)
+
+    def values(xp: Any) -> Any:
+        return shape(positions(xp, count, periodic)) if count > 1 else xp.ones(count)
+
     try:
-        return shape(positions(count, periodic)) if count > 1 else numpy.ones(count)
+        return computed_on(resolve_device(device), values)
     except MemoryError as error:
         raise RuntimeError(f"{name}: not enough memory for {count} points") from error
 
@@ -95,7 +100,7 @@ def checked_length(name: str, count: Any, dtype: Any, layout: Any) -> Any:
 def window(name: str, count: Any, shape: Any, periodic: bool, options: dict[str, Any]) -> Any:
     """A window as a tensor."""
     element = checked_length(name, count, options["dtype"], options["layout"])
-    made = from_host(points(name, count, shape, periodic), resolve_device(options["device"])).to(element)
+    made = points(name, count, shape, periodic, options["device"]).to(element)
     return finished(made, options["requires_grad"])
 
 

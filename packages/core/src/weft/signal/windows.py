@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy
 
-from weft._devices.devices import resolve_device
 from weft._docstrings import documented
 from weft._dtypes.dtypes import float32, float64, get_default_dtype
 from weft._tensor.base import Tensor
 from weft._tensor.layout import strided
 from weft.ops._declare import composite
-from weft.ops.creation import finished, from_host
+from weft.ops.creation import finished
 from weft.ops.windows import BLACKMAN, bessel, cosine_sum, points, triangle
 from weft.types import Device, DType, Layout
 
@@ -66,7 +65,7 @@ def made(name: str, M: int, shape: Any, sym: bool, dtype: Any, layout: Any, devi
     element = get_default_dtype() if dtype is None else dtype
     if element not in (float32, float64):
         raise ValueError(f"{name}: expects float32 or float64 dtypes, got: {element}")
-    return finished(from_host(points(name, M, shape, not sym), resolve_device(device)).to(element), requires_grad)
+    return finished(points(name, M, shape, not sym, device).to(element), requires_grad)
 
 
 @composite()
@@ -341,7 +340,7 @@ def cosine(
     whole = M if sym else M + 1
 
     def shape(x: Any) -> Any:
-        return numpy.sin(math.pi / whole * (numpy.arange(M) + 0.5))
+        return numpy.sin(math.pi / whole * (numpy.arange(M, like=x) + 0.5))
 
     return made("cosine", M, shape, sym, dtype, layout, device, requires_grad)
 
@@ -388,7 +387,7 @@ def exponential(
     middle = (M - 1 if sym else M) / 2 if center is None else center
 
     def shape(x: Any) -> Any:
-        return numpy.exp(-abs(numpy.arange(M) - middle) / tau)
+        return numpy.exp(-abs(numpy.arange(M, like=x) - middle) / tau)
 
     return made("exponential", M, shape, sym, dtype, layout, device, requires_grad)
 
@@ -430,7 +429,7 @@ def gaussian(
     middle = (M - 1 if sym else M) / 2
 
     def shape(x: Any) -> Any:
-        return numpy.exp(-(((numpy.arange(M) - middle) / std) ** 2) / 2)
+        return numpy.exp(-(((numpy.arange(M, like=x) - middle) / std) ** 2) / 2)
 
     return made("gaussian", M, shape, sym, dtype, layout, device, requires_grad)
 

@@ -1,0 +1,82 @@
+"""Special functions, windows and evenly spaced numbers on the device: the CPU's values, without a wait or an upload."""
+
+import math
+
+import pytest
+
+import weft
+from weft.testing import assert_close
+
+POINTS = [-20.5, -3.7, -1.0, -0.3, -0.0, 0.0, 1e-9, 0.45, 1.0, 2.2, 12.0, 300.0, math.inf, -math.inf, math.nan]
+UNARY = [
+    *("erf", "erfc", "erfinv", "lgamma", "digamma", "i0"),
+    *(f"special.{name}" for name in ("erfcx", "ndtr", "ndtri", "log_ndtr", "i0e", "i1", "i1e", "entr", "airy_ai")),
+    *(f"special.{name}" for name in ("bessel_j0", "bessel_y1", "spherical_bessel_j0", "modified_bessel_k0")),
+    *(f"special.scaled_modified_bessel_k{order}" for order in (0, 1)),
+]
+SPACED = {
+    "arange": lambda **options: weft.arange(7, **options),
+    "linspace": lambda **options: weft.linspace(-1, 2, 7, **options),
+    "logspace": lambda **options: weft.logspace(-1, 2, 7, **options),
+    "hann_window": lambda **options: weft.hann_window(9, **options),
+    "kaiser_window": lambda **options: weft.kaiser_window(9, **options),
+    "gaussian": lambda **options: weft.signal.windows.gaussian(9, **options),
+    "cosine": lambda **options: weft.signal.windows.cosine(9, **options),
+    "exponential": lambda **options: weft.signal.windows.exponential(9, **options),
+    "nuttall": lambda **options: weft.signal.windows.nuttall(9, **options),
+}
+
+
+def found(name):
+    module, _, function = name.rpartition(".")
+    return getattr(weft.special if module else weft, function)
+
+
+@pytest.fixture
+def events():
+    """What is waited for and sent by a call."""
+    cupy_stand_in = pytest.importorskip("cupy_stand_in")
+
+    def run(call):
+        call()  # what is kept on the device is sent once
+        with cupy_stand_in.record() as log:
+            call()
+        return [event for event in log if event.kind in ("wait", "upload")]
+
+    return run
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64, weft.bfloat16], ids=str)
+@pytest.mark.parametrize("name", UNARY)
+def test_special_functions_agree(name, dtype, on_stand_in, events):
+    x, function = weft.tensor(POINTS, dtype=dtype), found(name)
+    there = x.cuda()
+    assert events(lambda: function(there)) == []
+    here = function(x)
+    rtol = {weft.float32: 2e-5, weft.float64: 1e-12, weft.bfloat16: 1e-2}[dtype]
+    assert_close(function(there).cpu(), here, rtol=rtol, atol=rtol * 1e-2, equal_nan=True)
+    assert function(there).dtype == here.dtype
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 40])
+def test_polygamma_agrees(n, on_stand_in, events):
+    x = weft.tensor(POINTS[1:12], dtype=weft.float64)
+    there = x.cuda()
+    assert_close(weft.polygamma(n, there).cpu(), weft.polygamma(n, x), rtol=1e-8, atol=0, equal_nan=True)
+    assert events(lambda: weft.polygamma(n, there)) == []
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64], ids=str)
+@pytest.mark.parametrize("name", SPACED)
+def test_windows_and_spaced_numbers_are_computed_there(name, dtype, on_stand_in, events):
+    make = SPACED[name]
+    assert_close(make(dtype=dtype, device="cuda").cpu(), make(dtype=dtype), rtol=1e-7, atol=1e-15)
+    assert events(lambda: make(dtype=dtype, device="cuda")) == []
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_integers_divided_by_zero_raise_no_error_there(name, on_stand_in, events):
+    x, y = weft.tensor([7, -7], device="cuda"), weft.tensor([0, 2], device="cuda")
+    assert events(lambda: getattr(weft, name)(x, y)) == []
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        getattr(weft, name)(x, 0)
