@@ -12,8 +12,8 @@ def why_not() -> str:
         import cupy
     except ImportError as error:
         return (
-            f"CuPy cannot be imported ({error}). Install the wheel for your driver: pip install cupy-cuda13x, or "
-            "cupy-cuda12x for a driver of CUDA 12"
+            f"CuPy cannot be imported ({error}). Install it with NVIDIA's libraries: pip install "
+            '"weft-backend-cuda[cupy]", or "weft-backend-cuda[cupy-cuda12]" for a driver of CUDA 12'
         )
     except Exception as error:  # a broken installation may raise anything
         return f"CuPy is installed but fails on import: {type(error).__name__}: {error}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 import time
 from typing import Any
@@ -102,9 +103,7 @@ class DeviceEvent:
 
 def accelerator_or_cpu() -> str:
     """The type of device that streams and events are of when none is named."""
-    from weft.accelerator import backend_in_use
-
-    found = backend_in_use()
+    found = importlib.import_module("weft.accelerator").backend_in_use()
     return cpu.type if found is None else str(found.device_type)
 
 
