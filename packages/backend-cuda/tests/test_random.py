@@ -231,16 +231,32 @@ def test_multinomial_draws_by_weight(stream, replacement):
         assert (drawn[:, 0] != drawn[:, 1]).all()
 
 
+@pytest.mark.parametrize("itemsize", [2, 4, 8])
 @pytest.mark.parametrize("n", [1, 6, 8, 1023, 1024, 5000])
-def test_what_dropout_keeps_is_a_function_of_its_place(n):
+def test_what_dropout_keeps_is_a_function_of_its_place(n, itemsize):
     stream = PhiloxStream(numpy, 3, threads=256)
-    place = stream.reserve(n)
-    assert place == (3, 0)
-    assert stream.offset > 0
+    place = stream.reserve(n, itemsize)
+    assert place[:2] == (3, 0)
     kept = stream.kept(place, n, 0.5)
     stream.uniform(10, FLOAT32)
     assert numpy.array_equal(stream.kept(place, n, 0.5), kept)
-    assert not numpy.array_equal(stream.kept(stream.reserve(n), n, 0.5), kept) or n < 9
+    assert not numpy.array_equal(stream.kept(stream.reserve(n, itemsize), n, 0.5), kept) or n < 9
+
+
+@pytest.mark.parametrize(("itemsize", "each"), [(2, 8), (4, 4), (8, 2)])
+def test_neighbours_share_a_thread_in_dropout(itemsize, each):
+    """As in PyTorch's vectorized kernel: 16 bytes a thread and turn, from calls of four words."""
+    stream, n = PhiloxStream(numpy, 7, threads=256), 6000
+    place = stream.reserve(n, itemsize)
+    kept = stream.kept(place, n, 0.5)
+    calls = -(-each // 4)
+    for element in (0, 1, each, 2 * each - 1, 256 * each - 1, 256 * each, n - 1):
+        turn, rest = divmod(element, 256 * each)
+        thread, place_in_thread = divmod(rest, each)
+        call, word = divmod(place_in_thread, 4)
+        expected = words_of((turn * calls + call, 0, thread, 0), (7, 0))[word]
+        assert kept[element] == (expected < 1 << 31)
+    assert stream.offset == 4 * calls * -(-n // (256 * each))
 
 
 def test_states_are_pytorchs_seed_and_offset(stream):

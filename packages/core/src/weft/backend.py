@@ -422,7 +422,7 @@ class Backend:
 
         A counter-based stream, whose samples are a function of a seed and an offset, has the attribute ``offset`` and
         the method ``set_offset``, and for dropout the sampler ``kept(place, n, p)``: n truth values, the same ones
-        whenever they are drawn from a place, which ``reserve(n)`` gave.
+        whenever they are drawn from a place, which ``reserve(n, itemsize)`` gave.
         """
         from weft._random.mt19937 import MersenneStream
 

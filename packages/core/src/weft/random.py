@@ -182,8 +182,8 @@ class Generator:
         """Whether samples are a function of (seed, offset), so that they can be drawn again."""
         return getattr(self._stream, "offset", None) is not None
 
-    def reserve(self, n: int) -> Any:
-        """Reserve the samples by which dropout keeps n elements, to draw them as often as they are needed.
+    def reserve(self, n: int, itemsize: int) -> Any:
+        """Reserve the samples by which dropout keeps n elements of so many bytes, to draw them as often as is needed.
 
         Returns
         -------
@@ -192,7 +192,7 @@ class Generator:
         """
         if local.interceptors or local.levels or not self.is_counter_based:
             return None
-        return self.draw("reserve", n)
+        return self.draw("reserve", n, itemsize)
 
     def _counted(self) -> Any:
         if not self.is_counter_based:

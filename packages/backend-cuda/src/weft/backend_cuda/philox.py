@@ -12,7 +12,7 @@ uniform and its transforms, float32    1; float64: 2
 normal, log_normal, float32            1 (Box and Muller of two, sine first); float64: 2
 integers, range below 2**28            1, else 2; remainder by the range
 bernoulli_each                         1; four neighbours share a thread
-kept (dropout)                         1; four neighbours share a thread if the size is a multiple of 4
+kept (dropout)                         1; the neighbours in 16 bytes share a thread, if the size is a multiple
 permutation                            a key of two, of which some bits are sorted by
 poisson, gamma, binomial               some rounds of rejection, all drawn at once
 =====================================  ==============================================================================
@@ -363,39 +363,49 @@ class PhiloxStream:
         """Return for each probability of a flat array a boolean that is true with it."""
         xp = self.xp
         threads = -(-p.size // 4)
-        words = self._by_fours(self.initial_seed, self._take(BERNOULLI_STEP), 1, threads, 4)
+        words = self._by_neighbours(self.initial_seed, self._take(BERNOULLI_STEP), 1, threads, 4)
         uniforms = to_floats(xp, words[: p.size])
         return uniforms <= p.astype(xp.float64 if p.dtype == numpy.float64 else xp.float32, copy=False)
 
-    def _by_fours(self, seed: int, offset: int, calls: int, threads: int, each: int) -> Any:
-        """Words in an order in which neighbours share a thread, ``each`` (2 or 4) a call."""
-        xp, (even, odd) = self.xp, self.words(seed, offset, calls, threads)
-        result = xp.empty((calls, threads, each // 2, 2), xp.uint32)
-        for index, part in enumerate((even, odd)):
-            result[..., index] = xp.moveaxis(part[: each // 2], 0, -1)
+    def _by_neighbours(self, seed: int, offset: int, turns: int, threads: int, each: int) -> Any:
+        """Words in an order in which ``each`` neighbours (2, 4 or 8) share a thread, and take its calls of four."""
+        xp, calls = self.xp, -(-each // 4)
+        pairs = min(each, 4) // 2
+        result = xp.empty((turns, threads, calls, pairs, 2), xp.uint32)
+        for index, part in enumerate(self.words(seed, offset, turns * calls, threads)):
+            result[..., index] = part.reshape(2, turns, calls, threads)[:pairs].transpose(1, 3, 2, 0)
         return result.reshape(-1)
 
     # -- what is dropped by dropout ------------------------------------------------------------------------------
 
-    def reserve(self, n: int) -> tuple[int, int]:
-        """Return the place (seed, offset) from which `kept` draws for n elements, and go on behind it."""
-        return self.initial_seed, self._take(4 * self._dropout_layout(n)[2] if n else 0)
+    def reserve(self, n: int, itemsize: int = 4) -> tuple[int, int, int]:
+        """Return the place from which `kept` draws for n elements of so many bytes, and go on behind it.
 
-    def kept(self, place: tuple[int, int], n: int, p: float) -> Any:
+        The place is the seed, the offset, and how many neighbours share a thread: as many as 16 bytes hold, if that
+        divides n. Where those are 8 (or 2), the words of the last (first) ones are used again after dropout by PyTorch,
+        which reserves as for 4; not here.
+        """
+        each = max(16 // itemsize, 1)
+        while n % each:
+            each //= 2
+        turns, calls, _ = self._dropout_layout(n, each)
+        return self.initial_seed, self._take(4 * turns * calls if n else 0), each
+
+    def kept(self, place: tuple[int, int, int], n: int, p: float) -> Any:
         """Return n booleans, each true with probability p: the same ones for one place, whatever was drawn since."""
-        each, threads, calls = self._dropout_layout(n)
+        seed, offset, each = place
+        turns, _, threads = self._dropout_layout(n, each)
         if each == 1:
-            words = self._spread(n, *self.words(*place, calls, threads))
+            words = self._spread(n, *self.words(seed, offset, turns, threads))
         else:
-            words = self._by_fours(*place, calls, threads, each)[:n]
+            words = self._by_neighbours(seed, offset, turns, threads, each)[:n]
         return to_floats(self.xp, words) < float(numpy.float32(p))
 
-    def _dropout_layout(self, n: int) -> tuple[int, int, int]:
-        """How many neighbours share a thread's call, and the number of threads and calls."""
+    def _dropout_layout(self, n: int, each: int) -> tuple[int, int, int]:
+        """How many turns the threads take, how many calls in each, and how many threads there are."""
         threads = min(-(-n // BLOCK) * BLOCK, self.threads)
-        each = 4 if n % 4 == 0 else 2 if n % 2 == 0 else 1
-        calls = -(-n // (threads * (each if each > 1 else 4))) if n else 1
-        return each, min(threads, n // each), calls
+        turns = -(-n // (threads * (each if each > 1 else 4))) if n else 1
+        return turns, -(-each // 4), min(threads, n // each)
 
     # -- orders and positions ------------------------------------------------------------------------------------
 

@@ -138,7 +138,7 @@ def fused_attention(
     if dropout_p > 0:
         shape = (*query.shape[:-1], key.shape[-2])
         generator = generator_for("scaled_dot_product_attention", None, query.device)
-        place = generator.reserve(math.prod(shape))
+        place = generator.reserve(math.prod(shape), query.dtype.itemsize)
         if place is not None:
             options = factor, is_causal, 1 - dropout_p, generator, place
             return redrawn_attention.op(query, key, value, attn_mask, *options)[0]

@@ -49,7 +49,7 @@ def masked(input: Tensor, p: float, shape: Any = None) -> Tensor:
         return input * 0
     if shape is None and not local.levels and input.dtype.is_floating_point:
         generator = generator_for("dropout", None, input.device)
-        place = generator.reserve(input._array.size)
+        place = generator.reserve(input._array.size, input.dtype.itemsize)
         if place is not None:
             return redrawn_dropout.op(input, 1 - p, generator, place)
         if input.is_contiguous():
@@ -72,7 +72,7 @@ def with_noise(input: Tensor, kept: float, scale: float, generator: Any) -> tupl
 
 @with_noise.kernel
 def _(xp, input, kept, scale, generator):
-    happens = drawn_once(generator, input.size, kept).reshape(input.shape)
+    happens = drawn_once(generator, input, kept).reshape(input.shape)
     drawn = xp.multiply(happens, input.dtype.type(scale))
     return xp.multiply(input, drawn), drawn
 
@@ -85,11 +85,11 @@ def _(grads, later_outputs):
 with_noise.declaration.label = "MulBackward0"
 
 
-def drawn_once(generator: Any, n: int, kept: float) -> Any:
-    """Which of n elements are kept; of a counter-based generator as `redrawn_dropout` has them."""
+def drawn_once(generator: Any, input: Any, kept: float) -> Any:
+    """Which elements of an array are kept; of a counter-based generator as `redrawn_dropout` has them."""
     if generator.is_counter_based:
-        return generator.sample("kept", generator.draw("reserve", n), n, kept)
-    return generator.sample("bernoulli", n, kept)
+        return generator.sample("kept", generator.draw("reserve", input.size, input.dtype.itemsize), input.size, kept)
+    return generator.sample("bernoulli", input.size, kept)
 
 
 @op(tensors="input", dtypes="float", compute_dtype="native", name="redrawn_dropout", namespace="nn")
