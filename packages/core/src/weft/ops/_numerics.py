@@ -17,7 +17,7 @@ BLOCK = 1 << 14  # elements whose temporaries stay in the first caches
 
 def is_numpy(xp: Any) -> bool:
     """Whether a namespace's arrays are NumPy's: their values can be read without waiting for a device."""
-    return getattr(xp, "ndarray", None) is numpy.ndarray
+    return xp is numpy or getattr(xp, "ndarray", None) is numpy.ndarray
 
 
 def constant(xp: Any, value: Any, dtype: Any = None, *key: Any) -> Any:
@@ -120,7 +120,7 @@ def chosen_from(xp: Any, arrays: tuple[Any, ...], branches: tuple[tuple[Any, Any
 
 def array_of(xp: Any, value: Any, dtype: Any) -> Any:
     """An array of an array or of a number, which is filled in on the device and not sent there."""
-    if is_numpy(xp) or hasattr(value, "dtype"):
+    if xp is numpy or hasattr(value, "dtype") or is_numpy(xp):
         return xp.asarray(value, dtype)
     return xp.full((), value, dtype)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy
@@ -857,7 +858,8 @@ FEW = 4096  # elements of a mask that is kept
 def triangle_mask(xp: Any, rows: int, columns: int, diagonal: int, below: bool) -> Any:
     """Which elements of a matrix are on a diagonal and on one side of it; not to be written to."""
     if rows * columns <= FEW:
-        return constant(xp, small_triangle, None, rows, columns, diagonal, below)
+        given = rows, columns, diagonal, below
+        return small_triangle(*given) if is_numpy(xp) else constant(xp, small_triangle, None, *given)
     return on_one_side(xp, rows, columns, diagonal, below)
 
 
@@ -866,6 +868,7 @@ def on_one_side(xp: Any, rows: int, columns: int, diagonal: int, below: bool) ->
     return distance <= diagonal if below else distance >= diagonal
 
 
+@lru_cache(64)
 def small_triangle(rows: int, columns: int, diagonal: int, below: bool) -> Any:
     """`triangle_mask` of a small matrix, which is kept."""
     return on_one_side(numpy, rows, columns, diagonal, below)

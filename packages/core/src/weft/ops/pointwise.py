@@ -8,6 +8,8 @@ import math
 from types import NoneType
 from typing import Any
 
+import numpy
+
 from weft._dtypes.dtypes import INTEGER, complex128, dtype, finfo, float64, get_default_dtype, int64, result_dtype
 from weft._engine import gradients
 from weft._engine.dispatch import inplace_operator
@@ -375,10 +377,10 @@ def refuse_zero(name: str, xp: Any, input: Any, other: Any) -> None:
     kind = input.dtype.kind if hasattr(input, "dtype") else other.dtype.kind
     if kind not in "iu":
         return
-    if hasattr(other, "dtype"):
-        refused = is_numpy(xp) and not xp.all(other) and xp.size(input)
+    if type(other) is numpy.ndarray:
+        refused = not other.all() and xp.size(input)
     else:
-        refused = other == 0 and input.size
+        refused = not hasattr(other, "dtype") and other == 0 and input.size
     if refused:
         raise RuntimeError(
             f"{name}: ZeroDivisionError: an integer was divided by 0; divide floating-point tensors instead"
