@@ -23,6 +23,11 @@ WAITS = {
     "nn.functional.grouped_mm": "the groups are cut out by their ends",
     "nn.functional.gaussian_nll_loss": "whether a variance is negative, as PyTorch does",
     "nn.functional.ctc_loss": "lengths in tensors are read, as PyTorch does",
+    "vision.ops.nms": SIZE,
+    "vision.ops.batched_nms": SIZE,
+    "vision.ops.remove_small_boxes": SIZE,
+    "vision.ops.masks_to_boxes": SIZE,
+    "vision.ops.roi_align": "how many samples a bin has, where sampling_ratio does not say",
 }
 WAITS |= dict.fromkeys(
     "cholesky inverse linalg.cholesky linalg.eigh linalg.eigvalsh linalg.inv linalg.lu_factor linalg.matrix_power "
@@ -47,6 +52,8 @@ WAITS["cov"] = "whether a weight is negative and whether their sum is 0, as PyTo
 WAITS["histc"] = "the limits, where none are given, are the smallest and largest element"
 WAITS["histogram"] = WAITS["histogramdd"] = "as histc; PyTorch has them on the CPU alone"
 UPLOADS: dict[str, str] = {
+    "vision.ops.nms": "the boxes that are kept are found on the host",
+    "vision.ops.batched_nms": "the boxes that are kept are found on the host",
     "combinations": "the choices are counted out on the host, where PyTorch waits for those of a mask",
     "nn.functional.ctc_loss": "lengths are given by the host, as to PyTorch",
 }

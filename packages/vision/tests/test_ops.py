@@ -6,6 +6,7 @@ import numpy
 import pytest
 
 import weft
+from weft.testing._samples import sample_names
 from weft.vision import ops
 
 
@@ -116,3 +117,8 @@ def test_roi_align_takes_boxes_image_by_image_and_has_gradients():
     assert weft.autograd.gradcheck(lambda x: ops.RoIAlign(2, 1.0, 2, True)(x, boxes), (images,))
     with pytest.raises(ValueError, match=r"roi_align: boxes must be Tensor\[K, 5\]"):
         ops.roi_align(images, weft.ones(2, 4), 2)
+
+
+def test_every_function_has_samples_for_the_suite_of_backends():
+    functions = {name for name in ops.__all__ if name[0].islower() and callable(getattr(ops, name))}
+    assert {f"vision.ops.{name}" for name in functions} <= set(sample_names())

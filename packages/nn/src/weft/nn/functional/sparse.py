@@ -117,7 +117,8 @@ def _(grad, indices, padding_idx, scale_grad_by_freq):
         grad = grad * keep.to(grad.dtype).reshape(-1, *[1] * (grad.ndim - 1))
     result = embedding_op.op(grad, indices, None, False)
     if scale_grad_by_freq:
-        counts = indices.reshape(-1).bincount(minlength=grad.shape[0]).to(grad.dtype)
+        flat = indices.reshape(-1)
+        counts = grad.new_zeros(grad.shape[0]).index_add(0, flat, grad.new_ones(flat.shape))
         result = result / counts[indices].unsqueeze(-1)
     return result
 

@@ -81,7 +81,8 @@ def bin_weights(low: Tensor, high: Tensor, bins: int, size: int, sampling_ratio:
     """What each pixel along an axis weighs in each bin of each box, shape (K, bins, size)."""
     length = high - low if aligned else (high - low).clamp(min=1.0)
     counts = weft.full_like(length, sampling_ratio) if sampling_ratio > 0 else (length / bins).ceil().clamp(min=1.0)
-    steps = weft.arange(int(counts.max()) if len(counts) else 1, dtype=low.dtype, device=low.device)
+    most = sampling_ratio if sampling_ratio > 0 else int(counts.max()) if len(counts) else 1
+    steps = weft.arange(most, dtype=low.dtype, device=low.device)
     inner = (steps + 0.5) / counts[:, None]  # the places of the samples in a bin
     starts = weft.arange(bins, dtype=low.dtype, device=low.device)
     places = low[:, None, None] + (starts[:, None] + inner[:, None]) * (length / bins)[:, None, None]
