@@ -36,6 +36,44 @@ def test_out_must_not_lie_over_an_input():
         weft.take(x, weft.tensor([0, 1]), out=x[:2])
 
 
+INDEX = weft.tensor([[0, 1, 2]] * 3)
+INTO_THE_FIRST = {  # functions that may write into their first operand, and not into another
+    "addbmm": (weft.rand(2, 3, 3), weft.rand(2, 3, 3)),
+    "addmm": (weft.rand(3, 3), weft.rand(3, 3)),
+    "index_add": (0, INDEX[0], weft.rand(3, 3)),
+    "index_copy": (0, INDEX[0], weft.rand(3, 3)),
+    "log_softmax": (0,),
+    "logcumsumexp": (0,),
+    "nan_to_num": (),
+    "renorm": (2, 0, 1),
+    "round": (),
+    "scatter": (0, INDEX, weft.rand(3, 3)),
+    "scatter_add": (0, INDEX, weft.rand(3, 3)),
+    "scatter_reduce": (0, INDEX, weft.rand(3, 3), "sum"),
+    "softmax": (0,),
+    "tril": (),
+    "triu": (),
+}
+
+
+@pytest.mark.parametrize("name", INTO_THE_FIRST)
+def test_the_first_operand_may_be_out(name):
+    function, rest = getattr(weft, name), INTO_THE_FIRST[name]
+    expected = function(weft.linspace(-2, 2, 9).reshape(3, 3), *rest)
+    for view in (lambda x: x, lambda x: x.view_as(x)):
+        x = weft.linspace(-2, 2, 9).reshape(3, 3)
+        out = view(x)
+        assert function(x, *rest, out=out) is out
+        assert x.tolist() == expected.tolist()
+    rows = weft.linspace(-2, 2, 12).reshape(4, 3)
+    with pytest.raises(RuntimeError, match=f"{name}: .*single memory location"):
+        function(rows[:3], *rest, out=rows[1:])
+    for other in rest:
+        if isinstance(other, weft.Tensor) and other.shape == (3, 3) and other.dtype == weft.float32:
+            with pytest.raises(RuntimeError, match=f"{name}: .*single memory location"):
+                function(x, *rest, out=other)
+
+
 @pytest.mark.parametrize(
     ("dtype", "value"), [(weft.uint8, 300), (weft.int8, -129), (weft.float16, 1e6), (weft.int32, float("nan"))]
 )

@@ -200,6 +200,20 @@ def test_an_iterable_dataset_takes_no_order(options):
         DataLoader(Count(3), **options)
 
 
+def test_a_loader_of_ones_own_may_replace_its_sampler_as_timms_does():
+    class Twice(DataLoader):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self._DataLoader__initialized = False
+            self.batch_sampler = [*self.batch_sampler] * 2
+            self._DataLoader__initialized = True
+
+    loader = Twice(Items(3), batch_size=2)
+    assert [batch.tolist() for batch in loader] == [batch.tolist() for batch in [*DataLoader(Items(3), 2)] * 2]
+    with pytest.raises(ValueError, match="batch_sampler attribute should not be set"):
+        loader.batch_sampler = []
+
+
 @pytest.mark.parametrize("name", ["batch_size", "sampler", "batch_sampler", "drop_last", "dataset"])
 def test_what_decides_the_batches_cannot_be_changed_later(name):
     loader = DataLoader(Items(3))

@@ -194,6 +194,17 @@ def test_persistent_workers_keep_their_processes_and_seeds_between_passes():
     assert os.getpid() not in {pid for pid, _ in passes[0]}
 
 
+def test_persistent_workers_are_ended_by_hand_and_started_again():
+    loader = DataLoader(Items(4), num_workers=1, persistent_workers=True)
+    first = [values.tolist() for values, _ in loader]
+    workers = loader._iterator
+    workers._shutdown_workers()
+    workers._shutdown_workers()  # nothing is left to end
+    assert workers.is_closed
+    assert [values.tolist() for values, _ in loader] == first
+    assert loader._iterator is not workers
+
+
 def test_a_pass_that_was_left_does_not_disturb_the_next_of_persistent_workers():
     loader = DataLoader(Items(8), num_workers=2, persistent_workers=True)
     next(iter(loader))

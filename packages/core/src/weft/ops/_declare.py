@@ -924,7 +924,7 @@ def pointwise(
         declaration.numbers = None if numbers is None else tuple(numbers.split())
         declaration.strict = strict
         declaration.op.takes_numbers = numbers in (None, "other")
-        declaration.exact_out = out == "exact"
+        declaration.exact_out = out in ("exact", "exact shared")
         declaration.error_type = error_type or declaration.error_type
         declaration.error_hint = error_hint or declaration.error_hint
         declaration.vmap = "elementwise"
@@ -1062,7 +1062,7 @@ def op(
         There is an ``out=`` argument; the decorated function does not name it. True: the result is converted to its
         dtype, if the category stays; ``"apart"``: as well, and its memory has to be its own; ``"exact"``: and its dtype
         that of the result; ``"exact parts"``: this only where there are several results;
-        ``"exact shared"``: this, and its memory may be that of an operand;
+        ``"exact shared"``: this, and its memory may be that of the first operand;
         ``"dtype"``: where no dtype is given, its dtype is that of the result.
     error_type : type
         What is raised for an ``out`` of another dtype.
@@ -1237,7 +1237,7 @@ def with_out(
             return function(*again[0], out=out, **again[1])
         exact = rule in ("exact", "exact shared") or (rule == "exact parts" and isinstance(result, tuple))
         given = (*args, *kwargs.values())
-        apart = given if (exact and rule != "exact shared") or rule == "apart" else ()
+        apart = given[1:] if rule == "exact shared" else given if exact or rule == "apart" else ()
         return write_out(short, out, result, exact, error_type, apart, given)
 
     function.takes_out = True  # type: ignore[attr-defined]

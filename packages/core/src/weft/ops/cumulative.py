@@ -174,7 +174,14 @@ def cumprod_gradient_with_zeros(grad: Any, input: Any, dim: int) -> Any:
     return stack(columns, dim)
 
 
-@op("logcumsumexp", out="exact", result="same", compute_dtype="float32", dtypes="float complex", vmap="along_dims")
+@op(
+    "logcumsumexp",
+    out="exact shared",
+    result="same",
+    compute_dtype="float32",
+    dtypes="float complex",
+    vmap="along_dims",
+)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """The logarithm of the running sum of exponentials along a dimension, without overflow.
 

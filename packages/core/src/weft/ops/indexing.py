@@ -1230,7 +1230,7 @@ def _(grad):
     )
 
 
-@composite("scatter", "scatter_", out="exact")
+@composite("scatter", "scatter_", out="exact shared")
 def scatter(
     input: Tensor,
     dim: int,
@@ -1297,7 +1297,7 @@ def checked_scatter(name: str, input: Any, dim: Any, index: Any, src: Any, reduc
     return positioned(name, RuntimeError, scattered.op, input, dim, index, src, reduce == "add")
 
 
-@composite("scatter_add", "scatter_add_", out="exact")
+@composite("scatter_add", "scatter_add_", out="exact shared")
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Copy ``input`` and add ``src`` at the positions of ``index`` along a dimension.
 
@@ -1401,7 +1401,7 @@ def check_slices(name: str, input: Any, dim: int, index: Any, source: Any) -> No
         )
 
 
-@composite("index_add", "index_add_", out="exact")
+@composite("index_add", "index_add_", out="exact shared")
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """Copy ``input`` and add ``alpha * source`` to the slices at some positions along a dimension.
 
@@ -1432,7 +1432,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return positioned("index_add", outside, index_added.op, input, dim, index, source, alpha)
 
 
-@composite("index_copy", "index_copy_", out="exact")
+@composite("index_copy", "index_copy_", out="exact shared")
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Copy ``input`` and write the slices of ``source`` at some positions along a dimension.
 

@@ -897,7 +897,7 @@ def triangle(name: str, keep: str, example: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = TRIANGLE_DOC.format(name=name, keep=keep, example=example)
-    function_op = op(name, f"{name}_", out="exact", vmap="leading", linear="input")(function)
+    function_op = op(name, f"{name}_", out="exact shared", vmap="leading", linear="input")(function)
 
     @function_op.kernel
     def _(xp, input, diagonal):

@@ -521,7 +521,7 @@ def with_product(name: str, input: Any, a: Any, b: Any, product: Any, beta: Any,
 @composite(
     "addmm",
     "addmm_",
-    out="exact",
+    out="exact shared",
     autocast="half",
     fast_path=SumWithProduct(sum_with_product.op, takes="input mat1 mat2", constants=(1, 1)),
 )
@@ -552,7 +552,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha:
     return with_product("addmm", input, mat1, mat2, mm, beta, alpha)
 
 
-@composite("addmv", "addmv_", out="exact", autocast="half")
+@composite("addmv", "addmv_", out="exact shared", autocast="half")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """``beta * input + alpha * (mat @ vec)``.
 
@@ -604,7 +604,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: 
     return plus_product("addr", input, product, beta, alpha)
 
 
-@composite("baddbmm", "baddbmm_", out="exact", autocast="half")
+@composite("baddbmm", "baddbmm_", out="exact shared", autocast="half")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """``beta * input + alpha * bmm(batch1, batch2)``.
 
@@ -629,7 +629,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, 
     return with_product("baddbmm", input, batch1, batch2, bmm, beta, alpha)
 
 
-@composite("addbmm", out="exact", autocast="half")
+@composite("addbmm", out="exact shared", autocast="half")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     """``beta * input + alpha * bmm(batch1, batch2).sum(0)``.
 

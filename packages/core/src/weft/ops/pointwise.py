@@ -1443,7 +1443,15 @@ def _(grad):
 fix = trunc
 
 
-@op("round", "round_", result="same", compute_dtype="float32", dtypes="int float", out="exact", vmap="elementwise")
+@op(
+    "round",
+    "round_",
+    result="same",
+    compute_dtype="float32",
+    dtypes="int float",
+    out="exact shared",
+    vmap="elementwise",
+)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """Each element rounded to the nearest value with so many decimals; halves to even.
 
@@ -1745,7 +1753,7 @@ def clamp_max(input: Tensor, max: Tensor | Number) -> Tensor:
     "nan_to_num_",
     result="same",
     compute_dtype="float32",
-    out="exact",
+    out="exact shared",
     vmap="elementwise",
 )
 def nan_to_num(

@@ -125,7 +125,7 @@ def product_gradients(
     return to_self, alone.where(zero & (zeros == 1), usual)
 
 
-@composite("scatter_reduce", "scatter_reduce_", out="exact")
+@composite("scatter_reduce", "scatter_reduce_", out="exact shared")
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -162,7 +162,7 @@ def scatter_reduce(
     return positioned("scatter_reduce", RuntimeError, reduced_at.op, input, dim, index, src, reduce, include_self)
 
 
-@composite("index_reduce", "index_reduce_", out="exact")
+@composite("index_reduce", "index_reduce_", out="exact shared")
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

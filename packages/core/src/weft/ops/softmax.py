@@ -140,7 +140,7 @@ def normalizing(name: str, input: Any, dim: int, dtype: Any, declared: Any) -> A
     return declared.op(input, wrap_dim(name, dim, input.ndim))
 
 
-@composite("softmax", out="exact", fast_path=FastPath(softmax_op.op))
+@composite("softmax", out="exact shared", fast_path=FastPath(softmax_op.op))
 def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """``exp(input)`` divided by its sum along a dimension, without overflow.
 
@@ -160,7 +160,7 @@ def softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     return normalizing("softmax", input, dim, dtype, softmax_op)
 
 
-@composite("log_softmax", out="exact", fast_path=FastPath(log_softmax_op.op))
+@composite("log_softmax", out="exact shared", fast_path=FastPath(log_softmax_op.op))
 def log_softmax(input: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """The logarithm of `softmax`, accurate where that is close to 0.
 
@@ -368,7 +368,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 add_members(dist=dist)
 
 
-@composite("renorm", "renorm_", out="exact")
+@composite("renorm", "renorm_", out="exact shared")
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Scale down each slice along a dimension whose p-norm exceeds ``maxnorm``.
 

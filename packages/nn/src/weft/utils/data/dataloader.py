@@ -93,7 +93,7 @@ class DataLoader(Generic[T_co]):
     """
 
     _fixed = frozenset({"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"})
-    _initialized = False
+    __initialized = False  # timm's loader, which replaces its sampler, sets it by the name that Python makes of it
     _iterator: _MultiProcessingDataLoaderIter | None = None
 
     def __init__(
@@ -144,7 +144,7 @@ class DataLoader(Generic[T_co]):
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
-        self._initialized = True
+        self.__initialized = True
 
     def _default_sampler(self, shuffle: bool) -> Sampler[Any]:
         if self._dataset_kind == _DatasetKind.Iterable:
@@ -191,7 +191,7 @@ class DataLoader(Generic[T_co]):
         self._context = context
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._initialized and name in self._fixed:
+        if self.__initialized and name in self._fixed:
             raise ValueError(
                 f"DataLoader: {name} attribute should not be set after DataLoader is initialized; make a new loader"
             )
@@ -372,6 +372,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def is_closed(self) -> bool:
         """Whether there are no workers any more."""
         return self._pool.is_closed
+
+    def _shutdown_workers(self) -> None:
+        """End the workers: programs with persistent ones, as timm's tests, do so before the iterator goes."""
+        self._pool.close()
 
     def reset(self, loader: DataLoader[Any]) -> None:
         """Begin another pass with the same workers."""
