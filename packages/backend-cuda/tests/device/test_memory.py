@@ -211,8 +211,30 @@ def test_pinned_tensors_are_equal_and_stay():
     assert pinned.is_pinned() and not x.is_pinned() and weft.equal(pinned, x.t())
     assert pinned.pin_memory() is pinned and pinned[1:].is_pinned()
     assert weft.empty(0).pin_memory().shape == (0,)
+    image = weft.ones(2, 3, 4, 5).to(memory_format=weft.channels_last)
+    assert image.pin_memory().stride() == image.stride()
+    assert x.untyped_storage().pin_memory().is_pinned() and not x.untyped_storage().is_pinned()
     with pytest.raises(RuntimeError, match="only those on the CPU"):
         x.cuda().pin_memory()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: weft.empty(2, 3, pin_memory=True),
+        lambda: weft.zeros(2, 3, pin_memory=True),
+        lambda: weft.full((2, 3), 1.0, pin_memory=True),
+        lambda: weft.zeros_like(weft.ones(2, 3), pin_memory=True),
+        lambda: weft.ones(2).new_empty(2, 3, pin_memory=True),
+        lambda: weft.empty_strided((2, 3), (1, 2), pin_memory=True),
+        lambda: weft.arange(6, pin_memory=True),
+        lambda: weft.randn(2, 3, pin_memory=True, requires_grad=True),
+        lambda: weft.tensor([1.0, 2.0], pin_memory=True, requires_grad=True),
+    ],
+)
+def test_new_tensors_can_be_pinned(make):
+    made = make()
+    assert made.is_pinned() and made.is_leaf and made.device.type == "cpu"
 
 
 @pytest.mark.parametrize("dtype", [weft.float32, weft.bfloat16, weft.int64, weft.bool])

@@ -9,12 +9,15 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 # The parameters of functions that make tensors.
+PIN_MEMORY = """pin_memory : bool
+    Make it in page-locked memory, where there is an accelerator; see `Tensor.pin_memory`.
+"""
 OPTIONS = """device : device, str or int, optional
     Default: `get_default_device`.
 layout : layout, optional
     ``weft.strided``, or where the function can make them ``weft.sparse_coo``.
 pin_memory : bool
-    Has no effect.
+    Make it in page-locked memory, where there is an accelerator; see `Tensor.pin_memory`.
 requires_grad : bool
     Whether operations on the result are recorded."""
 LIKE_OPTIONS = """dtype : dtype, optional
@@ -24,7 +27,7 @@ device : device, str or int, optional
 layout : layout, optional
     ``weft.strided``, or where the function can make them ``weft.sparse_coo``.
 pin_memory : bool
-    Has no effect.
+    Make it in page-locked memory, where there is an accelerator; see `Tensor.pin_memory`.
 requires_grad : bool
     Whether operations on the result are recorded.
 memory_format : memory_format, optional

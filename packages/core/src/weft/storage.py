@@ -377,8 +377,14 @@ class UntypedStorage:
             self._array[...] = self._array.reshape(-1, width)[:, ::-1].reshape(-1)
 
     def is_pinned(self) -> bool:
-        """Whether the memory is page-locked; weft does not pin."""
-        return False
+        """Whether the memory is page-locked."""
+        return bool(wrap(self._array, self._device).is_pinned())
+
+    def pin_memory(self, device: Any = None) -> UntypedStorage:
+        """Return the storage in page-locked memory, see `Tensor.pin_memory`; itself, if it is there."""
+        if self.is_pinned():
+            return self
+        return UntypedStorage._of_array(wrap(self._array, self._device).pin_memory(device)._array, self._device)
 
     def is_shared(self) -> bool:
         """Whether a child process sees the same memory; true of what is on a CUDA device."""
@@ -673,8 +679,12 @@ class TypedStorage:
         return self._untyped_storage.get_device()
 
     def is_pinned(self) -> bool:
-        """Whether the memory is page-locked; weft does not pin."""
+        """Whether the memory is page-locked."""
         return self._untyped_storage.is_pinned()
+
+    def pin_memory(self, device: Any = None) -> TypedStorage:
+        """Return the storage in page-locked memory, see `Tensor.pin_memory`; itself, if it is there."""
+        return self._like(self._untyped_storage.pin_memory(device))
 
     def is_shared(self) -> bool:
         """Whether another process may see the same memory."""

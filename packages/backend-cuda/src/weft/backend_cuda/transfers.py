@@ -91,7 +91,9 @@ class Transfers(MemoryFunctions, Streams, Backend):
     def pinned(self, array: numpy.ndarray[Any, Any]) -> numpy.ndarray[Any, Any]:
         if not array.size:
             return array.copy()
-        made = self.empty_pinned(array.shape, array.dtype)
+        order = sorted(range(array.ndim), key=lambda dim: -abs(array.strides[dim]))  # as it lies in memory
+        made = self.empty_pinned(tuple(array.shape[dim] for dim in order), array.dtype)
+        made = made.transpose(numpy.argsort(order)) if array.ndim else made
         made[...] = array
         return made
 

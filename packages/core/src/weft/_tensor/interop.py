@@ -233,7 +233,7 @@ def tensor(
         Default: that of ``data`` if it is a tensor, else the default device.
     requires_grad : bool
     pin_memory : bool
-        Not available.
+        Put it into page-locked memory; see `Tensor.pin_memory`.
 
     Raises
     ------
@@ -259,7 +259,8 @@ def tensor(
         options = {"dtype": dtype, "device": device, "requires_grad": requires_grad, "pin_memory": pin_memory}
         return operations["core::tensor"].run((data,), options)  # type: ignore[no-any-return]
     if pin_memory:
-        raise RuntimeError("tensor: pin_memory=True needs an accelerator that pins memory; leave it out")
+        locked = tensor(data, dtype=dtype, device=device).pin_memory()
+        return locked.requires_grad_() if requires_grad else locked
     element = element_type("tensor", dtype)
     if isinstance(data, TensorBase):
         warn_caller(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from weft._devices.devices import backend_of, on_device_of
+from weft._devices.devices import backend_of, cpu, on_device_of
 from weft._dtypes.dtypes import can_cast
 from weft._dtypes.float8 import assigned
 from weft._engine.dispatch import (
@@ -296,7 +296,9 @@ def copy_watched(target: Any, source: Any, run: Callable[[], Any]) -> None:
 
 def write_array(target: Any, array: Any) -> None:
     """Copy an array into a tensor's memory, converting its dtype."""
-    run_quietly(on_device_of(target._key, copy_into), target._array, values_of(array))
+    key = target._key
+    move = copy_into if key.device is cpu else on_device_of(key, copy_into)
+    run_quietly(move, target._array, values_of(array))
 
 
 def copy_into(target: Any, array: Any) -> None:

@@ -13,7 +13,7 @@ import numpy
 
 from weft._devices.devices import backend_of, cpu, key_of, on_device_of, remember_new_key, resolve_device
 from weft._devices.devices import device as device_class
-from weft._docstrings import LIKE_OPTIONS, NEW_OPTIONS, OPTIONS, documented
+from weft._docstrings import LIKE_OPTIONS, NEW_OPTIONS, OPTIONS, PIN_MEMORY, documented
 from weft._dtypes.dtypes import (
     ALIASES,
     BY_NUMPY,
@@ -108,6 +108,12 @@ def finished(made: Any, requires_grad: bool) -> Any:
     return made.requires_grad_(requires_grad) if requires_grad else made
 
 
+def pinned(made: Any) -> Any:
+    """A new tensor in page-locked memory, where there is an accelerator that copies from it."""
+    backend = importlib.import_module("weft.accelerator").backend_in_use()
+    return made if backend is None else made.pin_memory().requires_grad_(made.requires_grad)
+
+
 def sparse_zeros(layout: Any, shape: Any, dtype: Any, device: Any, requires_grad: bool) -> Any:
     """A sparse tensor without elements."""
     if layout is sparse_coo:
@@ -151,7 +157,8 @@ def empty(
     order = order_of("empty", memory_format, len(shape))
     placed = shape if order is None else tuple(shape[dim] for dim in order)
     made = empty_on(placed, dtype or get_default_dtype(), resolve_device(device))
-    return finished(made if order is None else in_original_order(made, order).detach(), requires_grad)
+    made = finished(made if order is None else in_original_order(made, order).detach(), requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 def fitting(name: str, value: Any, element: dtype) -> Any:
@@ -264,7 +271,8 @@ def zeros(
         return sparse_zeros(layout, as_shape("zeros", size), dtype, device, requires_grad)
     require_size("zeros", size)
     remember_new_key()
-    return filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
+    made = filled("zeros", size, 0, dtype or get_default_dtype(), device, requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 @composite(out="dtype", fast_path=creation.Ones(), leaf="core::ones")
@@ -296,7 +304,8 @@ def ones(
         is_strided("ones", layout)
     require_size("ones", size)
     remember_new_key()
-    return filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
+    made = filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 @composite(out="dtype", fast_path=creation.Full(takes="size fill_value"), leaf="core::full")
@@ -334,7 +343,8 @@ def full(
     if layout is not None:
         is_strided("full", layout)
     value = one_number("full", "fill_value", fill_value)
-    return filled("full", (size,), value, dtype or scalar_dtype(value), device, requires_grad)
+    made = filled("full", (size,), value, dtype or scalar_dtype(value), device, requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 def one_number(name: str, argument: str, value: Any) -> Any:
@@ -408,7 +418,8 @@ def empty_like(
     """
     if layout is not None:
         is_strided("empty_like", layout)
-    return like(input, None, dtype, device, requires_grad, memory_format)
+    made = like(input, None, dtype, device, requires_grad, memory_format)
+    return pinned(made) if pin_memory else made
 
 
 @composite(fast_path=creation.FullLike(0.0), leaf="core::zeros_like")
@@ -437,7 +448,8 @@ def zeros_like(
     """
     if layout is not None and not is_strided("zeros_like", layout, True):
         return sparse_zeros(layout, input.shape, dtype or input.dtype, device or input.device, requires_grad)
-    return like(input, 0, dtype, device, requires_grad, memory_format)
+    made = like(input, 0, dtype, device, requires_grad, memory_format)
+    return pinned(made) if pin_memory else made
 
 
 @composite(fast_path=creation.FullLike(1.0), leaf="core::ones_like")
@@ -466,7 +478,8 @@ def ones_like(
     """
     if layout is not None:
         is_strided("ones_like", layout)
-    return like(input, 1, dtype, device, requires_grad, memory_format)
+    made = like(input, 1, dtype, device, requires_grad, memory_format)
+    return pinned(made) if pin_memory else made
 
 
 @composite(leaf="core::full_like")
@@ -503,7 +516,8 @@ def full_like(
     if layout is not None:
         is_strided("full_like", layout)
     value = one_number("full_like", "fill_value", fill_value)
-    return like(input, value, dtype, device, requires_grad, memory_format)
+    made = like(input, value, dtype, device, requires_grad, memory_format)
+    return pinned(made) if pin_memory else made
 
 
 @composite("new_empty", leaf="core::new_empty")
@@ -534,7 +548,8 @@ def _new_empty(
             layout, as_shape("new_empty", size), dtype or self.dtype, device or self.device, requires_grad
         )
     made = empty_on(as_shape("new_empty", size), dtype or self.dtype, resolve_device(device or self.device))
-    return beside(self, finished(made, requires_grad))
+    made = beside(self, finished(made, requires_grad))
+    return pinned(made) if pin_memory else made
 
 
 @composite("new_zeros", leaf="core::new_zeros")
@@ -564,7 +579,8 @@ def _new_zeros(
         return sparse_zeros(
             layout, as_shape("new_zeros", size), dtype or self.dtype, device or self.device, requires_grad
         )
-    return beside(self, filled("new_zeros", size, 0, dtype or self.dtype, device or self.device, requires_grad))
+    made = beside(self, filled("new_zeros", size, 0, dtype or self.dtype, device or self.device, requires_grad))
+    return pinned(made) if pin_memory else made
 
 
 @composite("new_ones", leaf="core::new_ones")
@@ -592,7 +608,8 @@ def _new_ones(
     """
     if layout is not None:
         is_strided("new_ones", layout)
-    return beside(self, filled("new_ones", size, 1, dtype or self.dtype, device or self.device, requires_grad))
+    made = beside(self, filled("new_ones", size, 1, dtype or self.dtype, device or self.device, requires_grad))
+    return pinned(made) if pin_memory else made
 
 
 @composite("new_full", leaf="core::new_full")
@@ -624,7 +641,8 @@ def _new_full(
     if layout is not None:
         is_strided("new_full", layout)
     value = one_number("new_full", "fill_value", fill_value)
-    return beside(self, filled("new_full", (size,), value, dtype or self.dtype, device or self.device, requires_grad))
+    made = beside(self, filled("new_full", (size,), value, dtype or self.dtype, device or self.device, requires_grad))
+    return pinned(made) if pin_memory else made
 
 
 @composite("new_empty_strided", leaf="core::new_empty_strided")
@@ -654,7 +672,12 @@ def _new_empty_strided(
     if layout is not None:
         is_strided("new_empty_strided", layout)
     return empty_strided(
-        size, stride, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+        size,
+        stride,
+        dtype=dtype or self.dtype,
+        device=device or self.device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
     )
 
 
@@ -684,7 +707,13 @@ def _new_tensor(
     """
     if layout is not None:
         is_strided("new_tensor", layout)
-    return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    return tensor(
+        data,
+        dtype=dtype or self.dtype,
+        device=device or self.device,
+        requires_grad=requires_grad,
+        pin_memory=pin_memory,
+    )
 
 
 @composite(leaf="core::empty_strided")
@@ -729,7 +758,8 @@ def empty_strided(
     flat = empty_on((reach,), dtype or get_default_dtype(), resolve_device(device))
     xp = backend_of(flat.device).xp
     strides = tuple(each * flat.itemsize for each in stride)
-    return finished(make(with_strides(xp, flat._array, size, strides), flat._key), requires_grad)
+    made = finished(make(with_strides(xp, flat._array, size, strides), flat._key), requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 @composite(out="dtype", fast_path=creation.Arange(takes="start end step"), leaf="core::arange")
@@ -795,9 +825,11 @@ def arange(
     elements("arange", (int(count),), element.itemsize)
     where = resolve_device(device)
     if where.type == "meta":
-        return finished(empty_on((int(count),), element, where), requires_grad)
+        made = finished(empty_on((int(count),), element, where), requires_grad)
+        return pinned(made) if pin_memory else made
     numbers = functools.partial(steps_from, start=start, step=step, count=int(count), element=element)
-    return finished(computed_on(where, numbers), requires_grad)
+    made = finished(computed_on(where, numbers), requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 def refuse_uncounted(name: str, element: dtype) -> None:
@@ -855,7 +887,7 @@ def counted(xp: Any, count: int, element: Any) -> Any:
 
 
 @composite(out="dtype", leaf="core::range")
-@documented(options=OPTIONS.replace("pin_memory : bool\n    Has no effect.\n", ""))
+@documented(options=OPTIONS.replace(PIN_MEMORY, ""))
 def range(
     start: Number = 0,
     end: Number | None = None,
@@ -1030,13 +1062,15 @@ def linspace(
     element = bounds_dtype("linspace", start, end, dtype)
     where = device_beside(device, start, end)
     if where.type == "meta":
-        return finished(empty_on(as_shape("linspace", (steps,)), element, where), requires_grad)
+        made = finished(empty_on(as_shape("linspace", (steps,)), element, where), requires_grad)
+        return pinned(made) if pin_memory else made
 
     def numbers(xp: Any) -> Any:
         values = evenly("linspace", start, end, steps, element, xp)
         return (xp.trunc(values) if element.category < 2 else values).astype(element.numpy)
 
-    return finished(computed_on(where, numbers), requires_grad)
+    made = finished(computed_on(where, numbers), requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 @composite(out="dtype", data_dependent=True, leaf="core::logspace")
@@ -1077,7 +1111,8 @@ def logspace(
     element = bounds_dtype("logspace", start, end, dtype)
     where = device_beside(device, start, end)
     if where.type == "meta":
-        return finished(empty_on(as_shape("logspace", (steps,)), element, where), requires_grad)
+        made = finished(empty_on(as_shape("logspace", (steps,)), element, where), requires_grad)
+        return pinned(made) if pin_memory else made
     if element.is_half and steps != 1:
         start, end = (each.item() if isinstance(each, TensorBase) else each for each in (start, end))
         start, end = (float(element.numpy.type(fitting("logspace", each, element))) for each in (start, end))
@@ -1087,7 +1122,8 @@ def logspace(
         values = xp.power(complex(base) if element.is_complex else float(base), exponents)
         return (xp.trunc(values) if element.category < 2 else values).astype(element.numpy)
 
-    return finished(computed_on(where, numbers), requires_grad)
+    made = finished(computed_on(where, numbers), requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 @composite(out="dtype", fast_path=creation.Eye(takes="n m"), leaf="core::eye")
@@ -1125,7 +1161,8 @@ def eye(
     columns = shape[1]
     diagonal = made._array.reshape(-1)[: columns * columns : columns + 1]
     fill_array(diagonal, fitting("eye", 1, made._key.dtype), made._key)
-    return finished(made, requires_grad)
+    made = finished(made, requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 @composite(out=False, leaf="core::scalar_tensor")
@@ -1156,7 +1193,8 @@ def scalar_tensor(
     if layout is not None:
         is_strided("scalar_tensor", layout)
     element = element_type("scalar_tensor", dtype) or get_default_dtype()
-    return filled("scalar_tensor", ((),), element_of("scalar_tensor", s, element), element, device, requires_grad)
+    made = filled("scalar_tensor", ((),), element_of("scalar_tensor", s, element), element, device, requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 @composite(leaf="core::tril_indices")

@@ -598,7 +598,7 @@ def write_at_positions(target: Any, indices: Sequence[Any], value: Any) -> None:
     if not written_by_backend(target, arrays, value):
         key_arrays = tuple(FULL if each is None else each for each in arrays)
         xp = numpy if type(target._array) is numpy.ndarray else backend_of(target._key.device).xp
-        write = on_device_of(target._key, write_at)
+        write = write_at if xp is numpy else on_device_of(target._key, write_at)
         positioned("index_put", IndexError, write, xp, target._array, arrays, key_arrays, value._array)
 
 

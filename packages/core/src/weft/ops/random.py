@@ -26,7 +26,7 @@ from weft.ops._declare import composite, number_in, op
 from weft.ops._geometry import as_shape, broadcast_shapes, has_values
 from weft.ops._inplace import write_out
 from weft.ops._positions import assert_none
-from weft.ops.creation import zeros_like
+from weft.ops.creation import pinned, zeros_like
 from weft.ops.reductions import reduce
 from weft.random import Generator, default_generator_of, generator_for
 from weft.types import Device, DType, Layout, MemoryFormat, Number
@@ -148,7 +148,8 @@ def rand(
     """
     if layout is not None:
         is_strided("rand", layout)
-    return sampled("rand", size, "uniform", (), generator, out, dtype, device, requires_grad)
+    made = sampled("rand", size, "uniform", (), generator, out, dtype, device, requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 @composite(fast_path=new_samples("normal"), leaf="core::randn")
@@ -189,7 +190,8 @@ def randn(
     """
     if layout is not None:
         is_strided("randn", layout)
-    return sampled("randn", size, "normal", (), generator, out, dtype, device, requires_grad)
+    made = sampled("randn", size, "normal", (), generator, out, dtype, device, requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 @composite(fast_path=FastPath(compute=new_integers), leaf="core::randint")
@@ -250,7 +252,8 @@ def randint(
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {type(given['size']).__name__}")
     element = chosen_dtype("randint", out, dtype, int64)
     bounds = whole_bounds("randint", given["low"] or 0, given["high"], element)
-    return sampled("randint", (given["size"],), "integers", bounds, generator, out, element, device, requires_grad)
+    made = sampled("randint", (given["size"],), "integers", bounds, generator, out, element, device, requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 @composite(fast_path=FastPath(compute=new_order, takes="n"), leaf="core::randperm")
@@ -301,7 +304,8 @@ def randperm(
     order = generator_for("randperm", generator, where).sample("permutation", count)
     key = key_of(element, where)
     made = make(on_device_of(key, order.astype)(element.numpy, copy=False).reshape(shape), key)
-    return finished("randperm", made, out, requires_grad)
+    made = finished("randperm", made, out, requires_grad)
+    return pinned(made) if pin_memory else made
 
 
 @composite(leaf="core::rand_like")
@@ -334,7 +338,8 @@ def rand_like(
     """
     if layout is not None:
         is_strided("rand_like", layout)
-    return sampled_like("rand_like", input, "uniform", (), generator, dtype, device, requires_grad, memory_format)
+    made = sampled_like("rand_like", input, "uniform", (), generator, dtype, device, requires_grad, memory_format)
+    return pinned(made) if pin_memory else made
 
 
 @composite(leaf="core::randn_like")
@@ -367,7 +372,8 @@ def randn_like(
     """
     if layout is not None:
         is_strided("randn_like", layout)
-    return sampled_like("randn_like", input, "normal", (), generator, dtype, device, requires_grad, memory_format)
+    made = sampled_like("randn_like", input, "normal", (), generator, dtype, device, requires_grad, memory_format)
+    return pinned(made) if pin_memory else made
 
 
 @composite(leaf="core::randint_like")
@@ -412,9 +418,10 @@ def randint_like(
         low, high = (low, args[0]) if high is None else (args[0], high)
     check_tensor("randint_like", input)
     bounds = whole_bounds("randint_like", low or 0, high, dtype or input.dtype)
-    return sampled_like(
+    made = sampled_like(
         "randint_like", input, "integers", bounds, generator, dtype, device, requires_grad, memory_format
     )
+    return pinned(made) if pin_memory else made
 
 
 def sampled(
