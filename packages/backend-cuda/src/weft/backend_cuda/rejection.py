@@ -48,11 +48,11 @@ def poisson_samples(xp: Any, uniforms: Any, rates: Any) -> Any:
     a = -0.059 + 0.02483 * b
     us = xp.maximum(0.5 - xp.absolute(u), SMALLEST)
     count = xp.floor((2 * a / us + b) * u + rate + 0.43)
-    quick = xp.logical_and(us >= 0.07, v <= 0.9277 - 3.6224 / (b - 2))
+    squeezed = xp.logical_and(us >= 0.07, v <= 0.9277 - 3.6224 / (b - 2))
     possible = xp.logical_and(count >= 0, xp.logical_or(us >= 0.013, v <= us))
     height = xp.log(v) + xp.log(1.1239 + 1.1328 / (b - 3.4)) - xp.log(a / (us * us) + b)
     bound = count * xp.log(rate) - rate - log_factorial(xp, xp.maximum(count, 0.0))
-    taken = xp.logical_or(quick, xp.logical_and(possible, height <= bound))
+    taken = xp.logical_or(squeezed, xp.logical_and(possible, height <= bound))
     return xp.where(rates < 10, few, first_taken(xp, taken, count, xp.floor(rate)))
 
 
@@ -95,11 +95,11 @@ def by_btrs(xp: Any, uniforms: Any, counts: Any, p: Any) -> Any:
     us = xp.maximum(0.5 - xp.absolute(u), SMALLEST)
     k = xp.floor((2 * a / us + b) * u + counts * p + 0.5)
     possible = xp.logical_and(k >= 0, k <= counts)
-    quick = xp.logical_and(us >= 0.07, v <= 0.92 - 4.2 / b)
+    squeezed = xp.logical_and(us >= 0.07, v <= 0.92 - 4.2 / b)
     height = xp.log(v * (2.83 + 5.1 / b) * spread / (a / (us * us) + b))
     inside = xp.clip(k, 0.0, counts)
     bound = log_factorial(xp, mode) + log_factorial(xp, counts - mode)
     bound = bound - log_factorial(xp, inside) - log_factorial(xp, counts - inside)
     bound = bound + (inside - mode) * xp.log(p / (1.0 - p))
-    taken = xp.logical_and(possible, xp.logical_or(quick, height <= bound))
+    taken = xp.logical_and(possible, xp.logical_or(squeezed, height <= bound))
     return first_taken(xp, taken, k, mode)
