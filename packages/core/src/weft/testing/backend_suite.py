@@ -387,7 +387,8 @@ def result_agrees(device: str, function: Any, args: Any, kwargs: Any) -> bool:
     except ImportError:
         return False  # no SciPy to compare with
     except Exception as error:
-        raises(type(error), lambda: function(*there_args, **there_kwargs), device)
+        if "an integer was divided by 0" not in str(error):  # a device need not be waited for to see this
+            raises(type(error), lambda: function(*there_args, **there_kwargs), device)
         return False  # no kernel for this dtype
     try:
         there = function(*there_args, **there_kwargs)
