@@ -139,6 +139,18 @@ def test_attention_with_dropout_has_the_gradients_of_its_parts(is_causal):
         assert weft.allclose(one, other, atol=1e-5)
 
 
+@pytest.mark.skipif("weft.cuda.device_count() < 2", reason="needs two CUDA devices")
+def test_each_device_draws_by_itself():
+    first, second = (weft.rand(3, device=f"cuda:{index}") for index in (0, 1))
+    assert first.tolist() == second.tolist()
+    x = weft.ones(100, device="cuda:1", requires_grad=True)
+    y = checkpoint(lambda x: F.dropout(x, 0.5) * x, x, use_reentrant=False)
+    y.sum().backward()
+    assert (str(x.grad.device), x.grad.tolist()) == ("cuda:1", (2 * y).tolist())
+    drawn = [weft.randperm(5, device="cuda:1"), weft.poisson(x.detach()), weft.multinomial(x.detach(), 3)]
+    assert {str(each.device) for each in drawn} == {"cuda:1"}
+
+
 REFUSED = {
     "bernoulli": lambda x: weft.bernoulli(x + 2),
     "bernoulli_": lambda x: x.bernoulli_(x - 1),
