@@ -51,7 +51,11 @@ WAITS |= dict.fromkeys(
 WAITS["cov"] = "whether a weight is negative and whether their sum is 0, as PyTorch does"
 WAITS["histc"] = "the limits, where none are given, are the smallest and largest element"
 WAITS["histogram"] = WAITS["histogramdd"] = "as histc; PyTorch has them on the CPU alone"
+WAITS["__getitem__"] = WAITS["index_put"] = "where a mask is true, if it has another value for each place"
+WAITS["nn.functional.embedding"] = "the rows that max_norm shrinks are made unique"
+WAITS["narrow"] = WAITS["tensor_split"] = "positions of the cuts in a tensor are read, as PyTorch does"
 UPLOADS: dict[str, str] = {
+    "__getitem__": "positions in a list come from the host",
     "vision.ops.nms": "the boxes that are kept are found on the host",
     "vision.ops.batched_nms": "the boxes that are kept are found on the host",
     "combinations": "the choices are counted out on the host, where PyTorch waits for those of a mask",
