@@ -403,7 +403,10 @@ def shared(obj: Any, element: dtype | None) -> Any:
 
 def is_foreign(obj: Any) -> bool:
     """Whether an object is an array of another library that says where its memory is."""
-    return hasattr(type(obj), "__dlpack__") or getattr(obj, "__cuda_array_interface__", None) is not None
+    kind = type(obj)
+    if kind is list or kind is tuple or kind is float or kind is int:
+        return False
+    return hasattr(kind, "__dlpack__") or getattr(obj, "__cuda_array_interface__", None) is not None
 
 
 def of_foreign(obj: Any) -> Any:

@@ -315,6 +315,7 @@ def fill(array: Any, value: Any) -> None:
     array[...] = value
 
 
+ndarray = numpy.ndarray
 MANY, PATTERN = 16384, 4096  # NumPy takes a microsecond for as many
 
 
@@ -323,10 +324,10 @@ def fill_array(array: Any, value: Any, key: Any = None) -> None:
 
     In NumPy bytes of 0, and copies of a row, take half the time of one by one.
     """
-    if type(array) is not numpy.ndarray and key is not None:
-        on_device_of(key, fill)(array, value)
+    if type(array) is not ndarray:
+        fill(array, value) if key is None else on_device_of(key, fill)(array, value)
         return
-    if array.size <= MANY or type(array) is not numpy.ndarray or not array.flags.c_contiguous:
+    if array.size <= MANY or not array.flags.c_contiguous:
         array[...] = value
         return
     spread = None if key is None else backend_of(key.device).kernel("core::spread", key.dtype, None)
