@@ -55,7 +55,8 @@ def test_the_runtimes_own_names():
     cudart = weft.cuda.cudart()
     assert cudart.cudaProfilerStart() == cudart.cudaError.success == cudart.cudaProfilerStop()
     assert cudart.cudaMemGetInfo(0) == weft.cuda.mem_get_info(0)
-    weft.cuda.check_error(0)
+    with weft.cuda.profiler.profile():
+        weft.cuda.check_error(0)
     with pytest.raises(weft.cuda.CudaError, match="invalid device ordinal"):
         weft.cuda.check_error(101)
 

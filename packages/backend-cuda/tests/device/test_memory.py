@@ -191,15 +191,12 @@ def test_other_libraries_get_memory_and_give_it_back(counted):
 
 
 def test_without_the_pool_memory_goes_back_to_the_device(counted):
-    weft.cuda.caching_allocator_enable(False)
-    try:
+    with weft.cuda.memory.caching_allocator_disabled():
         free = weft.cuda.mem_get_info()[0]
         x = weft.empty(8 * MIB, dtype=weft.uint8, device="cuda")
         assert weft.cuda.mem_get_info()[0] <= free - 8 * MIB
         del x
         assert weft.cuda.mem_get_info()[0] == free
-    finally:
-        weft.cuda.caching_allocator_enable(True)
 
 
 # Page-locked memory

@@ -52,7 +52,8 @@ accelerator amp amp.autocast_mode amp.grad_scaler autograd.forward_ad autograd.f
 autograd.profiler backends backends.cpu backends.cuda backends.cudnn backends.cusparselt backends.kleidiai
 backends.mha backends.miopen backends.mkl backends.mkldnn backends.mps backends.nnpack backends.openmp
 backends.opt_einsum backends.quantized compiler cpu cpu.amp cpu.amp.autocast_mode cpu.amp.grad_scaler cuda cuda.amp
-cuda.amp.autocast_mode cuda.amp.common cuda.amp.grad_scaler cuda.memory distributed distributions
+cuda.amp.autocast_mode cuda.amp.common cuda.amp.grad_scaler cuda.memory cuda.profiler cuda.random cuda.streams
+distributed distributions
 distributions.bernoulli distributions.beta distributions.binomial distributions.categorical distributions.cauchy
 distributions.chi2 distributions.constraint_registry distributions.constraints distributions.continuous_bernoulli
 distributions.dirichlet distributions.distribution distributions.exp_family distributions.exponential

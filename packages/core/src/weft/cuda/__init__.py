@@ -49,11 +49,13 @@ from weft.cuda._runtime import (
 from weft.cuda.memory import (
     caching_allocator_alloc,
     caching_allocator_delete,
+    caching_allocator_disabled,
     caching_allocator_enable,
     empty_cache,
     get_allocator_backend,
     get_per_process_memory_fraction,
     host_memory_stats,
+    host_memory_stats_as_nested_dict,
     ipc_collect,
     list_gpu_processes,
     max_memory_allocated,
@@ -67,9 +69,11 @@ from weft.cuda.memory import (
     memory_stats,
     memory_stats_as_nested_dict,
     memory_summary,
+    reset_accumulated_host_memory_stats,
     reset_accumulated_memory_stats,
     reset_max_memory_allocated,
     reset_max_memory_cached,
+    reset_peak_host_memory_stats,
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
 )
@@ -111,6 +115,7 @@ __all__ = [
     "StreamContext",
     "caching_allocator_alloc",
     "caching_allocator_delete",
+    "caching_allocator_disabled",
     "caching_allocator_enable",
     "can_device_access_peer",
     "check_error",
@@ -138,6 +143,7 @@ __all__ = [
     "get_stream_from_external",
     "graph",
     "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
     "init",
     "initial_seed",
     "ipc_collect",
@@ -162,9 +168,11 @@ __all__ = [
     "memory_summary",
     "memory_usage",
     "power_draw",
+    "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats",
     "reset_max_memory_allocated",
     "reset_max_memory_cached",
+    "reset_peak_host_memory_stats",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
@@ -186,8 +194,8 @@ has_magma = False
 
 def __getattr__(name: str) -> Any:
     """``weft.cuda.amp``, and the legacy types of tensors, ``weft.cuda.FloatTensor`` and its like."""
-    if name == "amp":
-        return importlib.import_module("weft.cuda.amp")
+    if name in ("amp", "nvtx", "profiler"):
+        return importlib.import_module(f"weft.cuda.{name}")
     if name == "_initialized":  # reversible networks ask it before they keep the generator's state
         return is_initialized()
     if name == "default_generators":

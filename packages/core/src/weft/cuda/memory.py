@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from weft.cuda._devices import backend, is_available, number_of
@@ -11,11 +12,13 @@ from weft.cuda._nvml import list_gpu_processes
 __all__ = [
     "caching_allocator_alloc",
     "caching_allocator_delete",
+    "caching_allocator_disabled",
     "caching_allocator_enable",
     "empty_cache",
     "get_allocator_backend",
     "get_per_process_memory_fraction",
     "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
     "ipc_collect",
     "list_gpu_processes",
     "max_memory_allocated",
@@ -29,9 +32,11 @@ __all__ = [
     "memory_stats",
     "memory_stats_as_nested_dict",
     "memory_summary",
+    "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats",
     "reset_max_memory_allocated",
     "reset_max_memory_cached",
+    "reset_peak_host_memory_stats",
     "reset_peak_memory_stats",
     "set_per_process_memory_fraction",
 ]
@@ -105,6 +110,16 @@ def host_memory_stats() -> dict[str, Any]:
     return {}
 
 
+host_memory_stats_as_nested_dict = host_memory_stats
+
+
+def reset_peak_host_memory_stats() -> None:
+    """Do nothing: page-locked memory of the host is not counted."""
+
+
+reset_accumulated_host_memory_stats = reset_peak_host_memory_stats
+
+
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """The free and the total bytes of a device's memory, all processes considered."""
     free, total = backend().memory_info(number_of(device))
@@ -170,12 +185,22 @@ def caching_allocator_enable(value: bool = True) -> None:
         backend().use_pool(value)
 
 
+@contextmanager
+def caching_allocator_disabled() -> Iterator[None]:
+    """Take memory from the device itself in a block, at each allocation."""
+    caching_allocator_enable(False)
+    try:
+        yield
+    finally:
+        caching_allocator_enable(True)
+
+
 def get_allocator_backend() -> str:
     """``"native"``: memory is pooled by the process, not by the driver."""
     return "native"
 
 
-def memory_snapshot(mempool_id: Any = None) -> NoReturn:
+def memory_snapshot(mempool_id: Any = None, include_traces: bool = True) -> NoReturn:
     """Refuse: the pool does not tell which blocks it has.
 
     Raises
