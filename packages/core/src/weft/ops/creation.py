@@ -826,9 +826,11 @@ def arange(
     where = resolve_device(device)
     if where.type == "meta":
         made = finished(empty_on((int(count),), element, where), requires_grad)
-        return pinned(made) if pin_memory else made
-    numbers = functools.partial(steps_from, start=start, step=step, count=int(count), element=element)
-    made = finished(computed_on(where, numbers), requires_grad)
+    elif where.type == "cpu":
+        made = finished(from_host(steps_from(numpy, start, step, int(count), element), where), requires_grad)
+    else:
+        numbers = functools.partial(steps_from, start=start, step=step, count=int(count), element=element)
+        made = finished(computed_on(where, numbers), requires_grad)
     return pinned(made) if pin_memory else made
 
 

@@ -169,8 +169,10 @@ def gather_classes(input: Any, target: Any, ignore_index: int) -> Any:
 
 @nll_loss_op.kernel
 def _(xp, input, target, weight, reduction, ignore_index):
-    check_class_values(target, input.shape[1], ignore_index)
-    check_on_device(xp, "nll_loss", target, input.shape[1], ignore_index)
+    if type(target) is numpy.ndarray:
+        check_class_values(target, input.shape[1], ignore_index)
+    else:
+        check_on_device(xp, "nll_loss", target, input.shape[1], ignore_index)
     shape = target.shape
     wide = xp.float32 if input.dtype.itemsize == 2 else input.dtype
     if input.ndim == 2:
@@ -378,8 +380,7 @@ def check_class_values(values: Any, classes: int, ignore_index: int) -> None:
 
 def check_on_device(xp: Any, name: str, target: Any, classes: int, ignore_index: int) -> None:
     """`check_class_values` of a device's array, which waits for nothing."""
-    if not is_numpy(xp):
-        check_positions(xp, name, xp.where(target == ignore_index, 0, target), 1, classes)
+    check_positions(xp, name, xp.where(target == ignore_index, 0, target), 1, classes)
 
 
 @op(
@@ -405,7 +406,8 @@ def cross_entropy_op(
 def _(xp, input, target, weight, reduction, ignore_index, smoothing):
     if is_one_each(xp, input, target, weight, ignore_index, smoothing):
         return losses_of_rows(xp, input, target, reduction)
-    check_on_device(xp, "cross_entropy", target, input.shape[1], ignore_index)
+    if not is_numpy(xp):
+        check_on_device(xp, "cross_entropy", target, input.shape[1], ignore_index)
     shape = target.shape
     input, target = by_place(input), places_last(target)
     most = peaks(xp, input, 1)

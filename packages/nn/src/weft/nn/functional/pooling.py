@@ -13,7 +13,7 @@ import numpy
 import weft
 from weft import Tensor
 from weft.backend import in_order
-from weft.library.checks import addressable
+from weft.library.checks import addressable, in_range
 from weft.library.declare import in_full_precision, op, write_out
 from weft.library.fast_paths import FastPath
 from weft.library.layouts import memory_of
@@ -331,6 +331,8 @@ def max_pool2d_with_indices_backward(
         if tuple(each.shape) != wanted:
             raise RuntimeError(f"{name}: expected {word} of shape {list(wanted)}, got {list(each.shape)}")
     check_places(name, indices, input.shape[-2] * input.shape[-1], tuple(input.shape[-2:]))
+    if input.device.type != "cpu":
+        in_range(name, indices, input.shape[-2] * input.shape[-1], input.ndim - 1)
     if not batched:
         grad_output, indices = grad_output.unsqueeze(0), indices.unsqueeze(0)
     found = spread_to_places.op(grad_output, indices, tuple(whole.shape)).reshape(input.shape)
