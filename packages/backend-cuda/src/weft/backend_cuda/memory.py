@@ -23,7 +23,6 @@ from weft.backend_cuda.errors import CUDA_ERRORS, reported
 from weft.backend_cuda.streams import CUDAStream, mark
 
 PoolExhausted = cupy.cuda.memory.OutOfMemoryError
-KINDS = ("allocation", "requested_bytes", "allocated_bytes", "active", "active_bytes")
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -37,48 +36,98 @@ class OutOfMemoryError(weft.OutOfMemoryError, PoolExhausted):  # type: ignore[mi
         return weft.OutOfMemoryError, (str(self),)
 
 
-class Count:
-    """How much there is of something, the most that there was, and what came and went."""
-
-    def __init__(self) -> None:
-        self.current = self.peak = self.allocated = self.freed = 0
-
-    def add(self, amount: int) -> None:
-        self.allocated += amount
-        self.current += amount
-        if self.current > self.peak:
-            self.peak = self.current
-
-    def remove(self, amount: int) -> None:
-        self.freed += amount
-        self.current -= amount
-
-
 class Counts:
-    """The counts of a device's memory; those of `KINDS`, by these names."""
+    """The counts of a device's memory, each written where it changes: an allocation may cost a microsecond or two.
+
+    Attributes
+    ----------
+    blocks, requested, size
+        What arrays have: how many blocks, the bytes that were asked for, and those that were given.
+    waiting_blocks, waiting_size
+        What no array has any more, and a stream may still use.
+    """
+
+    __slots__ = (
+        *("blocks", "requested", "size", "waiting_blocks", "waiting_size"),
+        *("all_blocks", "all_requested", "all_sizes"),
+        *("most_blocks", "most_requested", "most_size", "most_active", "most_active_blocks", "most_reserved"),
+        *("retries", "failures", "before"),
+    )
 
     def __init__(self) -> None:
-        self.kinds = {kind: Count() for kind in KINDS}
-        self.reserved_peak = self.retries = self.failures = 0
+        for name in self.__slots__:
+            setattr(self, name, 0)
+        self.before: dict[str, tuple[int, int]] = {}
 
     def add(self, requested: int, size: int) -> None:
-        kinds = self.kinds
-        kinds["allocation"].add(1)
-        kinds["active"].add(1)
-        kinds["requested_bytes"].add(requested)
-        kinds["allocated_bytes"].add(size)
-        kinds["active_bytes"].add(size)
+        """An array has a block."""
+        self.all_blocks += 1
+        self.all_requested += requested
+        self.all_sizes += size
+        self.blocks += 1
+        self.requested += requested
+        self.size += size
+        if self.size > self.most_size or self.blocks > self.most_blocks or self.waiting_size:
+            self.note_peaks()
+        elif self.requested > self.most_requested:
+            self.most_requested = self.requested
 
     def remove(self, requested: int, size: int) -> None:
-        """No tensor has the memory any more; a stream may."""
-        self.kinds["allocation"].remove(1)
-        self.kinds["requested_bytes"].remove(requested)
-        self.kinds["allocated_bytes"].remove(size)
+        """No array has a block any more."""
+        self.blocks -= 1
+        self.requested -= requested
+        self.size -= size
 
-    def deactivate(self, size: int) -> None:
-        """No stream has it, either."""
-        self.kinds["active"].remove(1)
-        self.kinds["active_bytes"].remove(size)
+    def wait(self, size: int, blocks: int) -> None:
+        """A block that no array has waits for streams, or (of negative numbers) does not any more."""
+        self.waiting_blocks += blocks
+        self.waiting_size += size
+
+    def note_peaks(self) -> None:
+        """Raise the peaks to what there is now."""
+        self.most_blocks = max(self.most_blocks, self.blocks)
+        self.most_requested = max(self.most_requested, self.requested)
+        self.most_size = max(self.most_size, self.size)
+        self.most_active = max(self.most_active, self.size + self.waiting_size)
+        self.most_active_blocks = max(self.most_active_blocks, self.blocks + self.waiting_blocks)
+
+    def reset_peaks(self) -> None:
+        """Let the peaks be what there is now."""
+        self.most_blocks = self.most_requested = self.most_size = self.most_active = self.most_active_blocks = 0
+        self.most_reserved = 0
+        self.note_peaks()
+
+    def sums(self) -> dict[str, tuple[int, int]]:
+        """What came and what went, by PyTorch's names."""
+        return {
+            "allocation": (self.all_blocks, self.all_blocks - self.blocks),
+            "active": (self.all_blocks, self.all_blocks - self.blocks - self.waiting_blocks),
+            "requested_bytes": (self.all_requested, self.all_requested - self.requested),
+            "allocated_bytes": (self.all_sizes, self.all_sizes - self.size),
+            "active_bytes": (self.all_sizes, self.all_sizes - self.size - self.waiting_size),
+        }
+
+    def reset_sums(self) -> None:
+        """Let the sums begin anew."""
+        self.before = self.sums()
+        self.retries = self.failures = 0
+
+    def stats(self) -> dict[str, int]:
+        """All of it by PyTorch's keys."""
+        now = {
+            "allocation": (self.blocks, self.most_blocks),
+            "active": (self.blocks + self.waiting_blocks, self.most_active_blocks),
+            "requested_bytes": (self.requested, self.most_requested),
+            "allocated_bytes": (self.size, self.most_size),
+            "active_bytes": (self.size + self.waiting_size, self.most_active),
+        }
+        found = {}
+        for kind, (came, went) in self.sums().items():
+            before_came, before_went = self.before.get(kind, (0, 0))
+            numbers = (*now[kind], came - before_came, went - before_went)
+            for name, number in zip(("current", "peak", "allocated", "freed"), numbers):
+                found[f"{kind}.all.{name}"] = number
+        return found | {"num_alloc_retries": self.retries, "num_ooms": self.failures}
 
 
 class Block(cupy.cuda.BaseMemory):  # type: ignore[misc]
@@ -142,9 +191,8 @@ class Allocator:
         """The last array of a block is gone: give it to the pool, or let it wait for the streams that use it."""
         counts = self.counts[block.device_id]
         counts.remove(block.requested, block.size)
-        if block.streams is None:
-            counts.deactivate(block.size)
-        else:
+        if block.streams is not None:
+            counts.wait(block.size, 1)
             self.keep(block.pointer, block.streams.values(), block.size)
 
     def keep(self, what: Any, streams: Any, size: int = 0) -> None:
@@ -167,7 +215,7 @@ class Allocator:
                 if not all(event.query() for event in events):
                     self.waiting.append((events, what, size))
                 elif size:
-                    self.counts[what.device_id].deactivate(size)
+                    self.counts[what.device_id].wait(-size, -1)
         finally:
             self.lock.release()
 
@@ -193,7 +241,7 @@ class Allocator:
         """What was asked for, what is held and what is free."""
         free, total = cupy.cuda.runtime.memGetInfo()
         pool = cupy.get_default_memory_pool()
-        allocated, reserved = self.counts[index].kinds["allocated_bytes"].current, int(pool.total_bytes())
+        allocated, reserved = self.counts[index].size, int(pool.total_bytes())
         limit = int(pool.get_limit())
         limited = f" This process may have {readable(limit)} of it (set_per_process_memory_fraction)." if limit else ""
         return (
@@ -242,7 +290,7 @@ class MemoryFunctions(Backend):
         with cupy.cuda.Device(index):
             held = int(cupy.get_default_memory_pool().total_bytes())
         counts = self.allocator.counts[index]
-        counts.reserved_peak = max(counts.reserved_peak, held)
+        counts.most_reserved = max(counts.most_reserved, held)
         return held
 
     @reported
@@ -250,26 +298,14 @@ class MemoryFunctions(Backend):
         index = self.on(index)
         self.allocator.release()
         counts, reserved = self.allocator.counts[index], self.reserved(index)
-        found = {
-            f"{kind}.all.{name}": getattr(count, name)
-            for kind, count in counts.kinds.items()
-            for name in ("current", "peak", "allocated", "freed")
-        }
-        found |= {"reserved_bytes.all.current": reserved, "reserved_bytes.all.peak": counts.reserved_peak}
-        return found | {"num_alloc_retries": counts.retries, "num_ooms": counts.failures}
+        of_pool = {"reserved_bytes.all.current": reserved, "reserved_bytes.all.peak": counts.most_reserved}
+        return counts.stats() | of_pool
 
-    @reported
     def reset_peak_memory_stats(self, index: int | None = None) -> None:
-        counts = self.allocator.counts[self.on(index)]
-        for count in counts.kinds.values():
-            count.peak = count.current
-        counts.reserved_peak = 0
+        self.allocator.counts[self.on(index)].reset_peaks()
 
     def reset_accumulated_memory_stats(self, index: int | None = None) -> None:
-        counts = self.allocator.counts[self.on(index)]
-        for count in counts.kinds.values():
-            count.allocated = count.freed = 0
-        counts.retries = counts.failures = 0
+        self.allocator.counts[self.on(index)].reset_sums()
 
     @reported
     def empty_cache(self) -> None:
