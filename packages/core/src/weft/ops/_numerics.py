@@ -136,16 +136,14 @@ def select(xp: Any, condition: Any, first: Any, second: Any, dtype: Any) -> Any:
 
 def peaks(xp: Any, input: Any, axis: Any, least: bool = False) -> Any:
     """The largest (or least) of floating-point elements along axes that are kept; where there are none, -inf (inf)."""
+    first = math.inf if least else -math.inf
     if type(input) is numpy.ndarray:  # quicker with a first value than without
-        return (numpy.minimum if least else numpy.maximum).reduce(
-            input, axis, None, None, True, math.inf if least else -math.inf
-        )
+        ufunc: Any = numpy.minimum if least else numpy.maximum
+        return ufunc.reduce(input, axis, None, None, True, first)
     if not input.size:
-        axes = (
-            range(input.ndim) if axis is None else [d % input.ndim for d in (axis if type(axis) is tuple else [axis])]
-        )
-        shape = [1 if d in axes else size for d, size in enumerate(input.shape)]
-        return xp.full(shape, math.inf if least else -math.inf, input.dtype)
+        dims = all_axes(axis, input.ndim)
+        shape = [1 if d in dims else size for d, size in enumerate(input.shape)]
+        return xp.full(shape, first, input.dtype)
     return (xp.min if least else xp.max)(input, axis=axis, keepdims=True)
 
 
