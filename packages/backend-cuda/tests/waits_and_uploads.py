@@ -19,7 +19,6 @@ WAITS = {
     "allclose": VALUE,
     "core::allclose": VALUE,
     "nn.functional.one_hot": SIZE + ", where the number of classes is not given",
-    "nn.functional.embedding_bag": "the bags of mode='max' are cut out by their sizes",
     "nn.functional.grouped_mm": "the groups are cut out by their ends",
     "nn.functional.gaussian_nll_loss": "whether a variance is negative, as PyTorch does",
     "nn.functional.ctc_loss": "lengths in tensors are read, as PyTorch does",
@@ -52,7 +51,6 @@ WAITS["cov"] = "whether a weight is negative and whether their sum is 0, as PyTo
 WAITS["histc"] = "the limits, where none are given, are the smallest and largest element"
 WAITS["histogram"] = WAITS["histogramdd"] = "as histc; PyTorch has them on the CPU alone"
 WAITS["__getitem__"] = WAITS["index_put"] = "where a mask is true, if it has another value for each place"
-WAITS["nn.functional.embedding"] = "the rows that max_norm shrinks are made unique"
 WAITS["narrow"] = WAITS["tensor_split"] = "positions of the cuts in a tensor are read, as PyTorch does"
 UPLOADS: dict[str, str] = {
     "__getitem__": "positions in a list come from the host",

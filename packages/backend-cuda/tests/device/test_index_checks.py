@@ -98,7 +98,7 @@ def checks(request):
     weft.cuda.set_index_checks("later")
 
 
-WAITING = {"bincount", "embedding_bag max"}  # of which the size of a result is read
+WAITING = {"bincount"}  # of which the size of a result is read
 
 
 def refuse(name, x, checks):

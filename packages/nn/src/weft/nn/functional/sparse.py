@@ -212,7 +212,9 @@ def looked_up(
 def shrink_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale the rows that are looked up down to a norm, in place."""
     with weft.no_grad():
-        chosen = indices.reshape(-1) if indices.is_meta else indices.reshape(-1).unique()
+        chosen = indices.reshape(-1)
+        if chosen.device.type == "cpu":  # else its size would be waited for; rows that come twice are shrunk alike
+            chosen = chosen.unique()
         if chosen.numel():
             rows = weight.detach()  # no other tensor has tangents of forward mode to lose
             rows.index_copy_(0, chosen, rows[chosen].renorm(norm_type, 0, max_norm))
@@ -566,6 +568,8 @@ def greatest_by_bag(rows: Tensor, starts: Tensor) -> Tensor:
     """The greatest elements of each bag's rows; the first of equal ones has the gradient."""
     if starts.is_meta:
         return bag_totals.op(rows, weft.arange(rows.shape[0], device=rows.device), starts, None, False, False)
+    if starts.device.type != "cpu":
+        return greatest_on_device(rows, starts)
     counts = starts.diff().tolist()
     rows = rows[: sum(counts)]
     if counts and counts[0] and counts.count(counts[0]) == len(counts):
@@ -574,3 +578,17 @@ def greatest_by_bag(rows: Tensor, starts: Tensor) -> Tensor:
     zeros = rows.new_zeros(rows.shape[1])
     found = [part.max(0)[0] if part.shape[0] else zeros for part in parts]
     return weft.stack(found) if found else rows.new_zeros(0, rows.shape[1])
+
+
+def greatest_on_device(rows: Tensor, starts: Tensor) -> Tensor:
+    """`greatest_by_bag` without waiting for the bags' sizes: where the greatest of each bag is first."""
+    count, bags = rows.shape[0], starts.shape[0] - 1
+    if not count or not bags:
+        return rows.new_zeros(bags, rows.shape[1])
+    bag = bag_of_each.op(starts, count).unsqueeze(1).expand(rows.shape)  # (M, D); behind the last for those of none
+    values = rows.detach()
+    most = values.new_zeros(bags + 1, rows.shape[1]).scatter_reduce(0, bag, values, "amax", include_self=False)
+    is_most = (values == most.gather(0, bag)) | values.isnan()
+    order = weft.arange(count, device=rows.device).unsqueeze(1)
+    first = bag.new_full(most.shape, count).scatter_reduce(0, bag, order.where(is_most, count), "amin")[:bags]
+    return rows.gather(0, first.clamp(max=count - 1)).masked_fill(first == count, 0)
