@@ -47,17 +47,13 @@ class Counts:
         What no array has any more, and a stream may still use.
     """
 
-    __slots__ = (
-        *("blocks", "requested", "size", "waiting_blocks", "waiting_size"),
-        *("all_blocks", "all_requested", "all_sizes"),
-        *("most_blocks", "most_requested", "most_size", "most_active", "most_active_blocks", "most_reserved"),
-        *("retries", "failures", "before"),
-    )
-
     def __init__(self) -> None:
-        for name in self.__slots__:
-            setattr(self, name, 0)
-        self.before: dict[str, tuple[int, int]] = {}
+        self.blocks = self.requested = self.size = self.waiting_blocks = self.waiting_size = 0
+        self.all_blocks = self.all_requested = self.all_sizes = 0
+        self.most_blocks = self.most_requested = self.most_size = self.most_reserved = 0
+        self.most_active = self.most_active_blocks = 0
+        self.retries = self.failures = 0
+        self.before: dict[str, tuple[int, int]] = {}  # the sums when they were reset
 
     def add(self, requested: int, size: int) -> None:
         """An array has a block."""
