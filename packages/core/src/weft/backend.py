@@ -108,7 +108,8 @@ class Backend:
         Kernels that are better than the generic ones, by the full name of their op (``"core::add"``). Each takes
         arrays and parameters as the op's declared kernel does, without ``xp``. What depends on the dtype is found by
         `kernel`. Shapes and dims are checked before; positions that a tensor holds are not: a kernel that reads at them
-        looks whether they are in range, before it writes, and calls the declared kernel to raise if one is not.
+        looks whether they are in range, before it writes, and calls the declared kernel to raise if one is not. Where
+        to look is to wait, it asserts so (`assert_below`), and reads and writes at positions that were moved inside.
     rounds_numbers : bool
         float16 and bfloat16 tensors take a number as their own dtype has it, in sums and comparisons, as PyTorch's do
         on the CPU; else in float32, in which they are computed.
