@@ -11,11 +11,14 @@ import math
 import warnings
 from typing import Any
 
+import numpy
+
 from weft._engine.tensor import TensorBase
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor
 from weft.ops._declare import composite, op
 from weft.ops._geometry import has_values, integers
+from weft.ops._numerics import is_numpy
 from weft.ops.creation import arange, ones
 from weft.ops.joining import cat
 from weft.ops.views import unfold_backward, view_as_real
@@ -29,14 +32,18 @@ def c2c(input: Tensor, dims: tuple[int, ...], forward: bool, scale: float) -> Te
 
 @c2c.kernel
 def _(xp, input, dims, forward, scale):
+    if not input.size and not is_numpy(xp):  # CuPy makes no plan for a batch of none
+        return xp.empty(input.shape, input.dtype)
     # Of NumPy's two norms that which leaves this direction unscaled.
     transform, norm = (xp.fft.fftn, "backward") if forward else (xp.fft.ifftn, "forward")
     return scaled(transform(widened(xp, input, dims), axes=dims, norm=norm), scale, input.dtype)
 
 
 def widened(xp: Any, input: Any, dims: tuple[int, ...]) -> Any:
-    """What is transformed along several dims, in double precision: the rounding of each pass would add up."""
-    return input if len(dims) == 1 else input.astype(xp.result_type(input.dtype, xp.float64))
+    """What is transformed along several dims, in double precision: the rounding of each pass of NumPy would add up."""
+    if len(dims) == 1 or not is_numpy(xp):
+        return input
+    return input.astype(xp.result_type(input.dtype, xp.float64))
 
 
 def scaled(result: Any, scale: float, element: Any) -> Any:
@@ -58,8 +65,11 @@ def r2c(input: Tensor, dims: tuple[int, ...], scale: float) -> Tensor:
 
 @r2c.kernel
 def _(xp, input, dims, scale):
-    result = xp.fft.rfftn(widened(xp, input, dims), axes=dims)
-    return scaled(result, scale, xp.result_type(input.dtype, xp.complex64))
+    element = numpy.result_type(input.dtype, numpy.complex64)
+    if not input.size and not is_numpy(xp):
+        shape = [size // 2 + 1 if d == dims[-1] else size for d, size in enumerate(input.shape)]
+        return xp.empty(shape, element)
+    return scaled(xp.fft.rfftn(widened(xp, input, dims), axes=dims), scale, element)
 
 
 @r2c.gradient("input")
@@ -76,9 +86,21 @@ def c2r(input: Tensor, dims: tuple[int, ...], size: int, scale: float) -> Tensor
 
 @c2r.kernel
 def _(xp, input, dims, size, scale):
+    if not is_numpy(xp):
+        return half_inverted(xp, input, dims, size, scale)
     sizes = [input.shape[d] for d in dims[:-1]] + [size]
     result = xp.fft.irfftn(widened(xp, input, dims), s=sizes, axes=dims, norm="forward")
     return scaled(result, scale, input.real.dtype)
+
+
+def half_inverted(xp: Any, input: Any, dims: tuple[int, ...], size: int, scale: float) -> Any:
+    """`c2r` dim by dim: cuFFT takes the half of several dims for that of a real signal, whether it is one or not."""
+    element = input.real.dtype
+    if not input.size:
+        return xp.empty([size if d == dims[-1] else each for d, each in enumerate(input.shape)], element)
+    if len(dims) > 1:
+        input = xp.fft.ifftn(input, axes=dims[:-1], norm="forward")
+    return scaled(xp.fft.irfft(input, size, dims[-1], "forward"), scale, element)
 
 
 @c2r.gradient("input")
