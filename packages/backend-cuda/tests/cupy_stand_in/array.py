@@ -21,7 +21,7 @@ SUPPORTED = frozenset("?bBhHiIlLqQefdFDE")
 def supported(dtype: Any) -> numpy.dtype[Any]:
     """A dtype, if CuPy has arrays of it; float8 it has not."""
     dtype = numpy.dtype(dtype)
-    if dtype != BFLOAT16 and (dtype.char not in SUPPORTED or dtype.isbuiltin != 1):
+    if dtype != BFLOAT16 and (dtype.char not in SUPPORTED or dtype.type.__module__ != "numpy"):
         raise ValueError(f"Unsupported dtype {dtype}")
     return dtype
 

@@ -96,3 +96,15 @@ def test_a_forked_process_is_told_the_remedy():
         assert "'spawn'" in each
     assert on_cpu == [2.0, 2.0] and not available and not initialized
     assert weft.cuda.is_initialized() and weft.ones(2, device="cuda").sum().item() == 2
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs processes that fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_workers_of_a_loader_may_fork_after_cuda_was_used():
+    from weft.utils.data import DataLoader, TensorDataset
+
+    weft.randn(2, device="cuda")
+    data = TensorDataset(weft.arange(8.0))
+    loader = DataLoader(data, batch_size=4, num_workers=2, multiprocessing_context="fork", pin_memory=True)
+    sums = [batch.cuda(non_blocking=True).sum().item() for (batch,) in loader]
+    assert sums == [6.0, 22.0]

@@ -185,3 +185,32 @@ def test_copies_between_devices_are_ordered_in_both(on_stand_in):
     assert weft.cuda.can_device_access_peer(0, 1)
     with pytest.raises(ValueError, match="Invalid device id"):
         weft.cuda.can_device_access_peer(0, 9)
+
+
+def test_threads_with_streams_of_their_own_leave_no_memory_behind(on_stand_in):
+    import random
+
+    from cupy_stand_in import cuda
+
+    failed, before = [], weft.cuda.memory_allocated()
+
+    def work(seed):
+        chance = random.Random(seed)
+        try:
+            with weft.cuda.stream(weft.cuda.Stream()):
+                for step in range(50):
+                    x = weft.empty(chance.randrange(1, 5000), device="cuda")
+                    x.record_stream(weft.cuda.default_stream())
+                    (weft.ones(4, device="cuda", requires_grad=True) * 2).sum().backward()
+                    (cuda.busy.add if step % 10 == 0 else cuda.busy.discard)(0)
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    weft.cuda.synchronize()
+    stats = weft.cuda.memory_stats()
+    assert not failed and stats["allocated_bytes.all.current"] == before == stats["active_bytes.all.current"]
