@@ -1063,6 +1063,7 @@ def op(
         dtype, if the category stays; ``"apart"``: as well, and its memory has to be its own; ``"exact"``: and its dtype
         that of the result; ``"exact parts"``: this only where there are several results;
         ``"exact shared"``: this, and its memory may be that of the first operand;
+        ``"exact elementwise"``: this, and of any operand;
         ``"dtype"``: where no dtype is given, its dtype is that of the result.
     error_type : type
         What is raised for an ``out`` of another dtype.
@@ -1235,9 +1236,12 @@ def with_out(
             if again is None:
                 raise
             return function(*again[0], out=out, **again[1])
-        exact = rule in ("exact", "exact shared") or (rule == "exact parts" and isinstance(result, tuple))
+        exact = rule in ("exact", "exact shared", "exact elementwise")
+        exact = exact or (rule == "exact parts" and isinstance(result, tuple))
         given = (*args, *kwargs.values())
-        apart = given[1:] if rule == "exact shared" else given if exact or rule == "apart" else ()
+        apart = given if exact or rule == "apart" else ()
+        if rule in ("exact shared", "exact elementwise"):
+            apart = given[1:] if rule == "exact shared" else ()
         return write_out(short, out, result, exact, error_type, apart, given)
 
     function.takes_out = True  # type: ignore[attr-defined]

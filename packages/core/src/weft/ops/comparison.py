@@ -727,7 +727,7 @@ def _(grad, condition):
     return grad.masked_fill(condition, 0)
 
 
-@composite(out="exact shared", fast_path=Where(choose.op, dtypes="bool", input="any", other="any"))
+@composite(out="exact elementwise", fast_path=Where(choose.op, dtypes="bool", input="any", other="any"))
 def where(
     condition: Tensor, input: Tensor | Scalar | None = None, other: Tensor | Scalar | None = None
 ) -> Tensor | tuple[Tensor, ...]:
