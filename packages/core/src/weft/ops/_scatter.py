@@ -39,7 +39,7 @@ def combine_at(xp: Any, ufunc: Any, target: Any, key: tuple[Any, ...], values: A
     key : tuple of full slices and arrays of int64
     values : array or number
     """
-    if type(ufunc) is not numpy.ufunc:
+    if type(ufunc) is not numpy.ufunc and not is_numpy(xp):
         combine_on_device(xp, ufunc, target, key, array_of(xp, values, target.dtype))
         return
     flat = flat_positions(xp, target.shape, key)  # 30 times faster with rows than the key
@@ -79,21 +79,21 @@ def flat_positions(xp: Any, shape: tuple[int, ...], key: tuple[Any, ...]) -> Any
 
 def combine_on_device(xp: Any, ufunc: Any, target: Any, key: tuple[Any, ...], values: Any) -> None:
     """`combine_at` by atomic operations in a dtype that has them, or else by sorting."""
-    element = target.dtype
+    element, name = target.dtype, ufunc.__name__.rpartition("_")[2]  # CuPy's are cupy_add and the like
     is_half = BY_NUMPY[element].is_half
     if is_half or (element.kind in ADDED_IN and element.itemsize < 4):
         wide = target.astype("float32" if is_half else ADDED_IN[element.kind])
         combine_on_device(xp, ufunc, wide, key, values.astype(wide.dtype))
         target[...] = wide
-    elif ufunc is xp.multiply or (settings["debug_mode"] and element.kind in "fc"):
+    elif name == "multiply" or (settings["debug_mode"] and element.kind in "fc"):
         combine_sorted(xp, ufunc, target, key, values)
     elif element.kind == "c":
         xp.add.at(target.real, key, values.real)
         xp.add.at(target.imag, key, values.imag)
-    elif ufunc is xp.add or element.kind != "f":
+    elif name == "add" or element.kind != "f":
         ufunc.at(target, key, values)
     else:
-        least = ufunc is xp.minimum
+        least = name == "minimum"
         ordered = in_integers(xp, target, least)
         ufunc.at(ordered, key, in_integers(xp, values, least))
         target[...] = from_integers(ordered, element)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 import weft
 from weft import Tensor
 from weft.library.checks import check_positions, in_range, positioned, refuse_values
@@ -13,6 +15,11 @@ from weft.library.numerics import combine_at, is_numpy
 from weft.nn.functional._common import whole_number
 
 __all__ = ["embedding", "one_hot"]
+
+
+def is_on_host(tensor: Any) -> bool:
+    """Whether the values are in NumPy's memory, where they are read without waiting for a device."""
+    return isinstance(memory_of(tensor), numpy.ndarray)
 
 
 def check_indices(name: str, indices: Any) -> None:
@@ -213,7 +220,7 @@ def shrink_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: flo
     """Scale the rows that are looked up down to a norm, in place."""
     with weft.no_grad():
         chosen = indices.reshape(-1)
-        if chosen.device.type == "cpu":  # else its size would be waited for; rows that come twice are shrunk alike
+        if is_on_host(chosen):  # else its size would be waited for; rows that come twice are shrunk alike
             chosen = chosen.unique()
         if chosen.numel():
             rows = weight.detach()  # no other tensor has tangents of forward mode to lose
@@ -249,11 +256,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         return tensor.new_zeros(*tensor.shape, num_classes)
     if num_classes == -1 and tensor._key.wrapped:
         refuse_values("one_hot without num_classes", tensor)
-    if tensor.device.type != "cpu" and num_classes > 0:  # to read them would be to wait
+    if not is_on_host(tensor) and num_classes > 0:  # to read them would be to wait
         if not tensor.is_meta:
             in_range("one_hot", tensor, num_classes, tensor.ndim)
         return one_hot_op.op(tensor, num_classes)
-    values = memory_of(tensor) if tensor.device.type == "cpu" else tensor.detach()
+    values = memory_of(tensor) if is_on_host(tensor) else tensor.detach()
     low, high = int(values.min()), int(values.max())
     if low < 0:
         raise RuntimeError(f"one_hot: Class values must be non-negative, got {low}.")
@@ -370,7 +377,7 @@ def embedding_bag(
 
 def positions_of(mask: Tensor) -> Tensor:
     """Where a mask holds; on a device, which would have to be waited for to know how often, then where it does not."""
-    if mask.device.type == "cpu":
+    if is_on_host(mask):
         return mask.nonzero().reshape(-1)
     return mask.logical_not().to(weft.uint8).argsort(stable=True)
 
@@ -445,7 +452,7 @@ def spread_over_bags(grad: Tensor, indices: Tensor, starts: Tensor, each_weight:
     counts = starts[1:] - starts[:-1]
     if mean:
         grad = grad / counts.clamp_min(1).to(grad.dtype).unsqueeze(1)
-    if grad.device.type != "cpu":  # whose indices may be in none
+    if not is_on_host(grad):  # whose indices may be in none
         grad = weft.cat([grad, grad.new_zeros(1, *grad.shape[1:])])
     spread: Tensor = grad.index_select(0, bag_of_each.op(starts, indices.shape[0]))
     return spread if each_weight is None else spread * each_weight.unsqueeze(1)
@@ -525,7 +532,7 @@ def flattened_bags(
     if offsets.is_meta:
         last = int(include_last_offset)
         return input, offsets.new_empty(offsets.shape[0] + 1 - last, dtype=weft.int64)
-    if offsets.device.type != "cpu":
+    if not is_on_host(offsets):
         return flattened_on_device(name, input, offsets, include_last_offset)
     starts = memory_of(offsets)
     if include_last_offset:
@@ -568,7 +575,7 @@ def greatest_by_bag(rows: Tensor, starts: Tensor) -> Tensor:
     """The greatest elements of each bag's rows; the first of equal ones has the gradient."""
     if starts.is_meta:
         return bag_totals.op(rows, weft.arange(rows.shape[0], device=rows.device), starts, None, False, False)
-    if starts.device.type != "cpu":
+    if not is_on_host(starts):
         return greatest_on_device(rows, starts)
     counts = starts.diff().tolist()
     rows = rows[: sum(counts)]
