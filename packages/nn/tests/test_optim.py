@@ -904,3 +904,24 @@ def test_counts_in_tensors_give_the_same_steps(name, monkeypatch):
             optimizer.step()
         found.append(param.detach())
     assert weft.allclose(*found, rtol=1e-5, atol=1e-6)
+
+
+def test_an_optimizer_of_others_sees_itself_to_what_an_old_file_lacks():
+    """timm's Muon computes a new option from one that it no longer has."""
+
+    class Scaled(weft.optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, {"lr": 0.1, "scale": 1.0})
+
+        def __setstate__(self, state):
+            super().__setstate__(state)
+            for group in self.param_groups:
+                if "scale" not in group:
+                    group["scale"] = group.pop("older_rate") / group["lr"]
+
+    optimizer = Scaled([weft.nn.Parameter(weft.ones(2))])
+    saved = optimizer.state_dict()
+    del saved["param_groups"][0]["scale"]
+    saved["param_groups"][0]["older_rate"] = 0.05
+    optimizer.load_state_dict(saved)
+    assert optimizer.param_groups[0]["scale"] == 0.5

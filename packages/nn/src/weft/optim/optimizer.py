@@ -213,10 +213,6 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # A file from before an option existed lacks it in its groups.
-        for group in self.param_groups:
-            for name, value in self.defaults.items():
-                group.setdefault(name, value)
 
     def __repr__(self) -> str:
         lines = []
@@ -570,6 +566,10 @@ class GroupOptimizer(Optimizer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        # A file from before an option existed lacks it in its groups. Optimizers of others see to that themselves.
+        for group in self.param_groups:
+            for name, value in self.defaults.items():
+                group.setdefault(name, value)
         for values in self.state.values():  # files of early PyTorch count steps in a Python number
             if isinstance(values, dict) and isinstance(values.get("step"), (int, float)):
                 values["step"] = weft.tensor(float(values["step"]), dtype=weft.float32)
