@@ -50,6 +50,20 @@ for count in (1, 9, 1 << 18):
     assert np.isnan(new(count)).all()
 """
 
+STEPS = """
+import itertools
+import weft
+from weft.nn import functional as F
+convolutions = F.conv1d, F.conv2d, F.conv3d
+for dtype in (weft.float32, weft.bfloat16, weft.float16):
+    for dims, size, kernel, step, groups in itertools.product((1, 2, 3), (1, 2, 3), (2, 3, 5), (1, 2, 3, 4), (1, 2)):
+        x = weft.randn(2, 16, *(size,) * dims).to(dtype).requires_grad_()
+        weight = weft.randn(32, 16 // groups, *(kernel,) * dims).to(dtype).requires_grad_()
+        y = convolutions[dims - 1](x, weight, None, step, kernel // 2, 1, groups)
+        for found in (y, *weft.autograd.grad(y.sum(), (x, weight))):
+            assert found.isfinite().all(), (dtype, dims, size, kernel, step, groups)
+"""
+
 
 def run(program: str, poison: str = "1") -> None:
     environment = {**os.environ, "WEFT_POISON": poison}
@@ -67,6 +81,10 @@ def test_what_a_kernel_leaves_out_is_nan():
 def test_memory_of_compiled_loops_is_nan():
     pytest.importorskip("numba")
     run(COMPILED)
+
+
+def test_convolutions_write_all_whatever_the_step_beside_the_image():
+    run(STEPS)
 
 
 def test_nothing_of_it_is_imported_without_the_variable():

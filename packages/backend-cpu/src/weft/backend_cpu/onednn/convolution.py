@@ -279,6 +279,8 @@ def by_weight(
 ) -> Convolution:
     """The gradient with respect to the weight: the output's gradient, input."""
     require_work(*grad, *shape[1:], *input)
+    if geometry[-1] != "float32" and any(step > size for step, size in zip(geometry[0], input[2:])):
+        raise UnsupportedError("oneDNN leaves what only padding meets unwritten where a step is beyond the image")
     found = Geometry((input, input_strides), new(shape, False, geometry[-1]), (grad, grad_strides), *geometry)
 
     def describe(x: Handle, w: Handle, y: Handle) -> Handle:
