@@ -68,6 +68,7 @@ class ndarray:
     """An array on a device. ``host`` is NumPy's array of its values, which weft never sees."""
 
     __array_priority__ = 100
+    base: Any = None  # also of the class, as CuPy's has it: the engine asks there which views it may make by itself
     __hash__ = None  # type: ignore[assignment]
 
     def __new__(

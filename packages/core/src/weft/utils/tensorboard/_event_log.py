@@ -12,6 +12,7 @@ import time
 import wave
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -310,13 +311,11 @@ def histogram(values: np.ndarray[Any, Any], bins: Any, max_bins: int | None) -> 
 
 def picture(values: Any, dimensions: str) -> Any:
     """The entry for an array of pixels."""
-    from PIL import Image
-
     rows = as_rows(np.asarray(values), dimensions.upper())
     if rows.dtype != np.uint8:
         rows = np.clip(rows.astype(np.float32) * 255, 0, 255).astype(np.uint8)
     encoded = io.BytesIO()
-    Image.fromarray(rows).save(encoded, "PNG")
+    import_module("PIL.Image").fromarray(rows).save(encoded, "PNG")
     height, width, channels = rows.shape
     return Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=encoded.getvalue())
 
@@ -340,14 +339,11 @@ def as_rows(values: np.ndarray[Any, Any], dimensions: str) -> np.ndarray[Any, An
 
 def pixels(figure: Any, close: bool) -> np.ndarray[Any, Any]:
     """What a figure shows, with bytes for red, green and blue."""
-    from matplotlib import pyplot
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    canvas: Any = FigureCanvasAgg(figure)
+    canvas = import_module("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     canvas.draw()
     drawn = np.array(canvas.buffer_rgba())[..., :3]
     if close:
-        pyplot.close(figure)
+        import_module("matplotlib.pyplot").close(figure)
     return drawn
 
 
