@@ -1,4 +1,4 @@
-"""Ops that wait for the device, or send it something, each with the reason; PyTorch's do for the same reason.
+"""Ops that wait for the device, or send it something, each with the reason; PyTorch's do, too, but where it says so.
 
 An op is named as its samples are (`weft.testing._samples`), or as PyTorch's database of operators names it. All others
 do neither, and `test_waits` and the conformance columns ``cuda`` and ``cuda_gradient`` hold them to it.
@@ -18,15 +18,19 @@ WAITS = {
     "equal": VALUE,
     "allclose": VALUE,
     "core::allclose": VALUE,
+    "item": VALUE,
+    "linspace": "limits in tensors are read",
+    "logspace": "limits in tensors are read",
+    "norm": "of the nuclear kind: singular values",
     "nn.functional.one_hot": SIZE + ", where the number of classes is not given",
-    "nn.functional.grouped_mm": "the groups are cut out by their ends",
+    "nn.functional.grouped_mm": "the groups are cut out by their ends; PyTorch's kernel reads these on the device",
     "nn.functional.gaussian_nll_loss": "whether a variance is negative, as PyTorch does",
     "nn.functional.ctc_loss": "lengths in tensors are read, as PyTorch does",
     "vision.ops.nms": SIZE,
     "vision.ops.batched_nms": SIZE,
     "vision.ops.remove_small_boxes": SIZE,
     "vision.ops.masks_to_boxes": SIZE,
-    "vision.ops.roi_align": "how many samples a bin has, where sampling_ratio does not say",
+    "vision.ops.roi_align": "how many samples a bin has, where sampling_ratio does not say; torchvision's kernel knows",
 }
 WAITS |= dict.fromkeys(
     "cholesky inverse linalg.cholesky linalg.eigh linalg.eigvalsh linalg.inv linalg.lu_factor linalg.matrix_power "

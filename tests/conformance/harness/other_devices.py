@@ -146,43 +146,77 @@ def _tried(entry: Any) -> set[str]:
     return entries.dtypes(entry) & TRIED
 
 
-def _on_cuda(value: Any) -> Any:
-    """A device among the arguments of a factory is the one that is tried."""
+def _on_cuda(value: Any, module: Any, storages: dict[int, Any], requires_grad: bool) -> Any:
+    """A sample on the device: tensors in storages of their own size, and the device where the CPU is named."""
+    from weft.testing.backend_suite import moved
+
+    if isinstance(value, module.Tensor):
+        if value.is_conj() or value.is_neg() or not value.numel():
+            return moved(value, "cuda", requires_grad=requires_grad)
+        memory = value.untyped_storage()
+        key = (memory.data_ptr(), memory.nbytes(), value.dtype)
+        if key not in storages:
+            storages[key] = value.detach().as_strided((memory.nbytes() // value.element_size(),), (1,), 0).to("cuda")
+        copied = storages[key].as_strided(tuple(value.shape), tuple(value.stride()), value.storage_offset())
+        return copied.detach().requires_grad_(requires_grad and copied.is_floating_point())
+    if isinstance(value, list | tuple) and type(value) in (list, tuple):
+        return type(value)(_on_cuda(each, module, storages, requires_grad) for each in value)
+    if isinstance(value, dict):
+        return {key: _on_cuda(each, module, storages, requires_grad) for key, each in value.items()}
     return "cuda" if str(value) == "cpu" else value
+
+
+def _assert_close(found: Any, expected: Any, module: Any) -> None:
+    """Equal up to another order of sums: the tolerance is of the largest element."""
+    from weft.testing.backend_suite import TOLERANCES
+
+    theirs = list(tensors(expected, module.Tensor))
+    if len(mine := list(tensors(found, module.Tensor))) != len(theirs):
+        raise Mismatch("number of results", f"{len(mine)} instead of {len(theirs)}")
+    for there, here in zip(mine, theirs, strict=True):
+        if there.device.type != "cuda":
+            raise Mismatch("a result on another device", str(there.device))
+        rtol, atol = TOLERANCES.get(str(here.dtype).rpartition(".")[2], (0.0, 0.0))
+        if atol and here.numel():
+            size = here.detach().abs().nan_to_num(0, 0, 0).max()
+            atol *= max(1.0, float(size))
+        module.testing.assert_close(there.detach().cpu(), here.detach(), rtol=rtol, atol=atol, equal_nan=True)
 
 
 def _cuda(case: Case, sample: Any, differentiates: bool) -> None:
     from waits_and_uploads import UPLOADS, WAITS
 
-    from weft.testing.backend_suite import gradients, moved, same
+    from weft.testing.backend_suite import gradients, moved
 
     translator, args, kwargs = translated(case, sample)
     function, module, name = resolve.function(case.entry, translator), case.library.module, case.entry.name
     if any(each.layout is not module.strided for each in tensors((args, kwargs), module.Tensor)):
         raise Unjudged("a sparse tensor")
-    there = moved((args, kwargs), "cuda", requires_grad=differentiates)
-    there = there[0], {key: _on_cuda(value) if key == "device" else value for key, value in there[1].items()}
-    given = moved((args, kwargs), "cpu", requires_grad=differentiates)
+    there = _on_cuda((args, kwargs), module, {}, differentiates)
+    here = moved((args, kwargs), "cpu", requires_grad=differentiates)
+    makes = not list(tensors((args, kwargs), module.Tensor))  # what makes tensors of numbers
 
     def call(args: Any, kwargs: Any) -> Any:
         return gradients(function, args, kwargs) if differentiates else function(*args, **kwargs)
 
+    def recorded() -> tuple[Any, Any]:
+        with module.device("cuda") if makes else nullcontext(), record() if record else nullcontext([]) as log:
+            return case.tried(lambda: call(*there)), log
+
     try:
-        expected = case.judged(lambda: call(*given))
+        expected = case.judged(lambda: call(*here))
     except NotImplementedError as error:
         raise Unjudged(str(error)) from error
-    is_random = case.library.module.get_rng_state().numpy().tobytes() != _state_after_seeding(case)
-    with record() if record else nullcontext([]) as log:
-        found = case.tried(lambda: call(*there))
+    is_random = module.get_rng_state().numpy().tobytes() != _state_after_seeding(case)
+    found, log = recorded()
     if is_random or name in UP_TO_SIGN or "empty" in name:
         if _told(found, module) != _told(expected, module):
             raise Mismatch("shape, dtype or strides", f"{_told(found, module)} instead of {_told(expected, module)}")
     else:
-        same(found, expected, "cuda")
-    if any(kind == "upload" for kind, _, _ in log):  # again: what the first call sends may be kept there
-        there = moved(there, "cuda", requires_grad=differentiates)
-        with record() as log:
-            case.tried(lambda: call(*there))
+        _assert_close(found, expected, module)
+    if any(each.kind == "upload" for each in log):  # again: what the first call sends may be kept there
+        there = _on_cuda((args, kwargs), module, {}, differentiates)
+        _, log = recorded()
     for kind, what, place in log:
         if name not in {"wait": WAITS, "upload": UPLOADS}.get(kind, {name}):
             raise Mismatch(f"{kind}: {what} at {place}", "where the list of waits and uploads has none")

@@ -1634,7 +1634,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"{source.dtype.scalar_type_name}"
         )
     shape = broadcast_shapes("masked_scatter", [input._array.shape, mask._array.shape])
-    if waits(input):
+    if waits(input) or stands_for_batch(mask):
         return scattered_where(input, mask, source, shape)
     where = list(positions_in(expand(mask, shape or (1,)), mask, reshape(source, -1)))
     count = where[0].numel()
@@ -1645,7 +1645,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 
 def scattered_where(input: Any, mask: Any, source: Any, shape: tuple[int, ...]) -> Any:
-    """`masked_scatter` without waiting for the number of places, which is asserted."""
+    """`masked_scatter` without knowing the number of places, which is asserted: on a device, in a batch."""
     mask, input, source = expand(mask, shape), expand(input, shape), reshape(source, -1)
     if not mask.numel():
         return input.clone()
@@ -1664,7 +1664,7 @@ def positions(input: Tensor) -> Tensor:
 
 
 @positions.kernel
-def _(xp, input):
+def rows_of_positions(xp, input):
     if not input.ndim:
         return xp.empty((int(input != 0), 0), xp.int64)
     return xp.stack(xp.nonzero(input), axis=0).astype(xp.int64).T  # the positions of one dimension lie together
@@ -1728,7 +1728,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer; got {size}")
     if input.is_meta:
         return input.new_empty((size, input.ndim), dtype=int64)
-    if waits(input):
+    if waits(input) or stands_for_batch(input):
         return first_nonzero.op(input, size, fill_value)
     found = positions.op(input)[:size]
     made = found.new_full((size, input.ndim), fill_value)
@@ -1752,9 +1752,11 @@ def _(xp, input, size, fill_value):
     return found[:size]
 
 
-@composite("argwhere")
+@op("argwhere", gradient=None, vmap="one_by_one")
 def argwhere(input: Tensor) -> Tensor:
     """The positions of elements that are not 0, one in a row.
+
+    `vmap` takes examples with equally many.
 
     Examples
     --------
@@ -1762,7 +1764,10 @@ def argwhere(input: Tensor) -> Tensor:
     tensor([[0, 1],
             [1, 0]])
     """
-    return positions.op(input)
+    return argwhere.op(input)
+
+
+argwhere.kernel(rows_of_positions)
 
 
 @op("count_nonzero", gradient=None, vmap="along_dims")

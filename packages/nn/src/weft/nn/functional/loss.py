@@ -1921,7 +1921,9 @@ def linear_cross_entropy(
         raise RuntimeError(
             f"linear_cross_entropy: expected label_smoothing to be in range [0, 1], got {float(label_smoothing)}"
         )
-    if input.ndim and input.shape[-1] != features:
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"linear_cross_entropy: expected input with dimensionality 1 or 2, got {input.ndim}")
+    if input.shape[-1] != features:
         raise RuntimeError(
             "linear_cross_entropy: expected equal input and linear_weight last dimensions (in_features), got "
             f"{input.shape[-1]} and {features}, respectively"
