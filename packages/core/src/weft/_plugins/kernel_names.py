@@ -6,26 +6,26 @@ Made by scripts/make_stubs.py (./dev lint --fix), not by hand.
 NAMES = {
     "core": """
 _dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad abs acos acosh add add_scaled addcdiv addcmul
-addmm airy_ai alias all amax amin angle any argmax argmin as_strided asin asinh assign assign_at atan atan2 atanh
-bernoulli bernoulli_fill bessel_j0 bessel_j1 bessel_y0 bessel_y1 bincount binomial bitwise_and bitwise_left_shift
-bitwise_not bitwise_or bitwise_right_shift bitwise_xor block_diag cat cauchy ceil chebyshev_polynomial_t
-chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w clamp clone complex conj conj_physical
-contiguous_copy convert copy copysign cos cosh count_nonzero csr_matmul csr_solve cummax cummin cumprod cumsum deg2rad
-detach diagonal digamma div div_floor div_trunc embed entr eq erf erfc erfcx erfinv exp exp2 expand expm1 exponential
-fft_c2c fft_c2r fft_covered fft_r2c fill flip floor floor_divide fmax fmin fmod frac frexp gather gather_backward gcd
-ge geometric geqrf getitem gt hash_tensor heaviside hermite_polynomial_h hermite_polynomial_he histc hypot i0 i0e i1
-i1e igamma igammac imag index index_add index_put index_select int_mm integer_prod integer_sum isfinite isin isinf
-isnan isneginf isposinf isreal kron kthvalue laguerre_polynomial_l lcm ldexp le legendre_polynomial_p lerp lgamma
-linalg_cholesky linalg_cholesky_solve linalg_columns linalg_cross linalg_det linalg_eig linalg_eigh linalg_eigvals
-linalg_eigvalsh linalg_inv linalg_ldl_factor linalg_ldl_solve linalg_lobpcg linalg_lu_factor linalg_matrix_exp
-linalg_pinv linalg_qr linalg_slogdet linalg_solve linalg_solve_triangular linalg_svd linalg_svdvals log log10 log1p
-log2 log_ndtr log_normal log_softmax log_softmax_backward logaddexp logaddexp2 logcumsumexp logical_and logical_not
-logical_or logical_xor logit logsumexp lt lu_permutation masked_fill matmul max max_all maximum mean median_all
-median_of min min_all minimum mode modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 mul
-multinomial nan_to_num nansum ndtr ndtri ne neg neg_view nextafter nonzero nonzero_static normal normal_fill permute
-poisson polygamma pow prod rad2deg random real reciprocal relu remainder repeat_interleave roll round rsqrt
-scaled_modified_bessel_k0 scaled_modified_bessel_k1 scatter scatter_product scatter_reduce searchsorted
-segment_extremes select sgn shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
+addmm airy_ai alias all amax amin angle any argmax argmin argwhere as_strided asin asinh assign assign_at atan atan2
+atanh bernoulli bernoulli_fill bessel_j0 bessel_j1 bessel_y0 bessel_y1 bincount binomial bitwise_and
+bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor block_diag cat cauchy ceil
+chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w clamp clone complex conj
+conj_physical contiguous_copy convert copy copysign cos cosh count_nonzero csr_matmul csr_solve cummax cummin cumprod
+cumsum deg2rad detach diagonal digamma div div_floor div_trunc embed entr eq erf erfc erfcx erfinv exp exp2 expand
+expm1 exponential fft_c2c fft_c2r fft_covered fft_r2c fill flip floor floor_divide fmax fmin fmod frac frexp gather
+gather_backward gcd ge geometric geqrf getitem gt hash_tensor heaviside hermite_polynomial_h hermite_polynomial_he
+histc hypot i0 i0e i1 i1e igamma igammac imag index index_add index_put index_select int_mm integer_prod integer_sum
+isfinite isin isinf isnan isneginf isposinf isreal kron kthvalue laguerre_polynomial_l lcm ldexp le
+legendre_polynomial_p lerp lgamma linalg_cholesky linalg_cholesky_solve linalg_columns linalg_cross linalg_det
+linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_inv linalg_ldl_factor linalg_ldl_solve linalg_lobpcg
+linalg_lu_factor linalg_matrix_exp linalg_pinv linalg_qr linalg_slogdet linalg_solve linalg_solve_triangular
+linalg_svd linalg_svdvals log log10 log1p log2 log_ndtr log_normal log_softmax log_softmax_backward logaddexp
+logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit logsumexp lt lu_permutation masked_fill
+matmul max max_all maximum mean median_all median_of min min_all minimum mode modified_bessel_i0 modified_bessel_i1
+modified_bessel_k0 modified_bessel_k1 mul multinomial nan_to_num nansum ndtr ndtri ne neg neg_view nextafter nonzero
+nonzero_static normal normal_fill permute poisson polygamma pow prod rad2deg random real reciprocal relu remainder
+repeat_interleave roll round rsqrt scaled_modified_bessel_k0 scaled_modified_bessel_k1 scatter scatter_product
+scatter_reduce searchsorted segment_extremes select sgn shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
 shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w sigmoid sigmoid_backward sign signbit sin sinc sinh
 slice softmax softmax_backward sort spherical_bessel_j0 split spread sqrt square squeeze stack std sub sum tan tanh
 tanh_backward threshold_backward topk transfer transpose tril triu trunc unbind unfold unfold_backward uniform unique
