@@ -6,6 +6,7 @@ do neither, and `test_waits` and the conformance columns ``cuda`` and ``cuda_gra
 
 SIZE = "the size of the result depends on values"
 VALUE = "the result is a value on the host"
+HOST = "computed by LAPACK on the host; PyTorch's cuSOLVER does it on the device, one matrix after the other"
 
 WAITS = {
     "nonzero": SIZE,
@@ -45,6 +46,7 @@ WAITS |= dict.fromkeys(
 WAITS |= dict.fromkeys(["linalg.eig", "linalg.eigvals"], "whether all elements are finite, and the solver's info")
 WAITS["matrix_exp"] = WAITS["linalg.matrix_exp"] = "how often the largest norm has to be halved, as PyTorch does"
 WAITS["istft"] = "whether the window's envelope is nowhere zero, as PyTorch does"
+WAITS["linalg.ldl_factor"] = WAITS["linalg.ldl_factor_ex"] = HOST
 WAITS["linalg.ldl_solve"] = "the rows that are exchanged"  # PyTorch reads them there
 WAITS |= dict.fromkeys(
     [f"special.{name}" for name in ("hermite_polynomial_h", "hermite_polynomial_he")]
@@ -57,6 +59,8 @@ WAITS["histogram"] = WAITS["histogramdd"] = "as histc; PyTorch has them on the C
 WAITS["__getitem__"] = WAITS["index_put"] = "where a mask is true, if it has another value for each place"
 WAITS["narrow"] = WAITS["tensor_split"] = "positions of the cuts in a tensor are read, as PyTorch does"
 UPLOADS: dict[str, str] = {
+    "linalg.ldl_factor": HOST,
+    "linalg.ldl_factor_ex": HOST,
     "__getitem__": "positions in a list come from the host",
     "vision.ops.nms": "the boxes that are kept are found on the host",
     "vision.ops.batched_nms": "the boxes that are kept are found on the host",

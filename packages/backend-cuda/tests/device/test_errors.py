@@ -6,17 +6,17 @@ import cupy
 import pytest
 
 import weft
-from weft.backend_cuda.errors import accelerator_error
+from weft.backend_cuda.errors import meant_by
 from weft.plugins import backend
 
 ILLEGAL_ADDRESS = 700
 
 
 def test_an_error_of_cuda_names_how_to_find_its_place():
-    found = accelerator_error(cupy.cuda.runtime.CUDARuntimeError(ILLEGAL_ADDRESS))
+    found = meant_by(cupy.cuda.runtime.CUDARuntimeError(ILLEGAL_ADDRESS))
     assert isinstance(found, weft.AcceleratorError) and found.error_code == ILLEGAL_ADDRESS
     assert "cudaErrorIllegalAddress" in str(found) and "CUDA_LAUNCH_BLOCKING=1" in str(found)
-    assert accelerator_error(ValueError("of another kind")) is None
+    assert meant_by(ValueError("of another kind")) is None
 
 
 def fails(*args, **options):
@@ -108,3 +108,20 @@ def test_workers_of_a_loader_may_fork_after_cuda_was_used():
     loader = DataLoader(data, batch_size=4, num_workers=2, multiprocessing_context="fork", pin_memory=True)
     sums = [batch.cuda(non_blocking=True).sum().item() for (batch,) in loader]
     assert sums == [6.0, 22.0]
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
+@pytest.mark.parametrize("make", ["zeros", "empty", "tensor", "cuda", "to", "full_like", "copy"])
+def test_dtypes_that_cupy_has_not_are_refused_with_a_remedy(make, name):
+    dtype = getattr(weft, name)
+    makers = {
+        "zeros": lambda: weft.zeros(3, dtype=dtype, device="cuda"),
+        "empty": lambda: weft.empty(3, dtype=dtype, device="cuda"),
+        "tensor": lambda: weft.tensor([1.0, 2.0], dtype=dtype, device="cuda"),
+        "cuda": lambda: weft.ones(3).to(dtype).cuda(),
+        "to": lambda: weft.ones(3, device="cuda").to(dtype),
+        "full_like": lambda: weft.full_like(weft.ones(3, device="cuda"), 2, dtype=dtype),
+        "copy": lambda: weft.ones(3, device="cuda").type(dtype),
+    }
+    with pytest.raises(NotImplementedError, match=rf"{name}.*bfloat16"):
+        makers[make]()

@@ -21,7 +21,7 @@ from weft.backend import (
     invalidate_kernels,
 )
 from weft.backend_cuda.devices import DeviceFunctions
-from weft.backend_cuda.errors import accelerator_error, reported
+from weft.backend_cuda.errors import meant_by, reported
 from weft.backend_cuda.philox import MULTIPLIERS, PhiloxStream
 from weft.backend_cuda.runtime import cudart
 from weft.backend_cuda.transfers import Transfers
@@ -104,7 +104,7 @@ class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
         return found
 
     def explain(self, error: Exception) -> Exception | None:
-        return accelerator_error(error)
+        return meant_by(error)
 
     def index_checks(self) -> str:
         return index_checks.mode

@@ -1,4 +1,4 @@
-"""CUDA's errors as the core's: what failed, and how to find where."""
+"""CUDA's and CuPy's errors as the core's: what failed, and how to find where."""
 
 from __future__ import annotations
 
@@ -16,13 +16,21 @@ T = TypeVar("T")
 CUDA_ERRORS = (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError)
 
 
-def accelerator_error(error: Exception) -> AcceleratorError | None:
-    """The error to raise for one of CUDA's runtime or driver; None for all others.
+def meant_by(error: Exception) -> Exception | None:
+    """The error to raise for one of CUDA's runtime or driver, or for a dtype that CuPy has not; None for all others."""
+    if isinstance(error, CUDA_ERRORS):
+        return accelerator_error(error)
+    if isinstance(error, ValueError) and str(error).startswith("Unsupported dtype"):
+        name = str(error).rpartition(" ")[2]
+        return NotImplementedError(
+            f"weft.{name}: CuPy has no arrays of this dtype; keep the tensor on the CPU, or convert it for the device: "
+            ".to(weft.bfloat16)"
+        )
+    return None
 
-    A kernel runs after the call that launched it has returned, so that its error comes out of a later call.
-    """
-    if not isinstance(error, CUDA_ERRORS):
-        return None
+
+def accelerator_error(error: Exception) -> AcceleratorError:
+    """The error of a kernel, which runs after the call that launched it has returned: it comes out of a later call."""
     found = AcceleratorError(
         f"CUDA error: {error}\nA kernel's error may be reported by a later call than the one that launched it, so that "
         "the lines of the traceback may have nothing to do with it. Run the program again with CUDA_LAUNCH_BLOCKING=1 "
@@ -39,7 +47,7 @@ def reported(function: Callable[P, T]) -> Callable[P, T]:
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
-        except CUDA_ERRORS as error:
-            raise accelerator_error(error) or error from error
+        except (*CUDA_ERRORS, ValueError) as error:
+            raise meant_by(error) or error from error
 
     return call
