@@ -1604,7 +1604,10 @@ def fill(input: Tensor, value: Scalar | Tensor) -> Tensor:
         )
     if not isinstance(value, TensorBase):
         value = fitting("fill", value, input._key.dtype)
-    elif value._requires_grad and value._key.dtype is not input._key.dtype:
+        return fill.op(input, value)
+    if value._key.device is not input._key.device and not value.is_meta:
+        value = value.to(input.device)  # type: ignore[attr-defined]
+    if value._requires_grad and value._key.dtype is not input._key.dtype:
         value = value.to(input.dtype)  # type: ignore[attr-defined]  # so that its gradient is of its own dtype
     return fill.op(input, value)
 

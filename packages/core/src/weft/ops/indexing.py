@@ -446,6 +446,8 @@ def put_at(name: str, input: Any, indices: tuple[Any, ...], values: Any, accumul
         values = converted_value(input, values, True).reshape(())
     check_same_dtype(name, input, values)
     check_broadcastable(values._array.shape, place)
+    if not values._array.ndim and values._key.device.type == "cpu":
+        values = values.to(input.device)  # a number goes everywhere
     return positioned(name, IndexError, put.op, input, parsed, values, accumulate)
 
 
