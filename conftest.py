@@ -18,7 +18,10 @@ os.environ.setdefault("WEFT_CHECK_KERNELS", "1")
 
 # Modules that import what need not be installed; nothing imports them but who asks for them.
 NEEDS = {
-    "packages/backend-cuda/src/weft/backend_cuda/backend.py": "cupy",
+    **{
+        f"packages/backend-cuda/src/weft/backend_cuda/{name}.py": "cupy"
+        for name in "backend devices errors linear_algebra memory runtime special_functions streams transfers".split()
+    },
     "packages/core/src/weft/utils/einops.py": "einops",
     "packages/core/src/weft/utils/tensorboard": "tensorboardX",
 }

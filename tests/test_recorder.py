@@ -300,7 +300,7 @@ def test_all_that_an_op_computes_is_seen(recorder, name, dtype):
         args = tree_map(lambda x: x.detach().requires_grad_(x.is_floating_point()) if is_tensor(x) else x, args)
         try:
             function(*args, **kwargs)
-        except (NotImplementedError, RuntimeError, TypeError):  # not for this dtype
+        except (AssertionError, NotImplementedError, RuntimeError, TypeError, ValueError):  # not for this dtype
             continue
         tensors = flatten((args, tuple(kwargs.values())))
         try:

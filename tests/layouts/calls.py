@@ -103,6 +103,9 @@ WITHOUT = {  # no tensor arguments, or nothing that depends on how they lie
     "nn::int_conv1d": "its windows are those of conv1d; declared when it is first asked for",
     "nn::int_conv2d": "as int_conv1d",
     "nn::int_conv3d": "as int_conv1d",
+    "nn::redrawn_dropout": "needs a counter-based generator, which devices have",
+    "nn::redrawn_attention": "as redrawn_dropout",
+    "core::nonzero_static": "for what is not to wait for a size: devices, and batches of vmap",
     "core::linalg_lobpcg": "an iteration that begins at random, on products that are tried themselves",
 }
 DOMAIN = {"core::digamma": 0.5, "core::lgamma": 0.5}  # from here on: they have poles below
@@ -126,7 +129,8 @@ def function_of(name: str) -> Callable[..., Any]:
 def names() -> tuple[str, ...]:
     """All functions with calls."""
     derived = [name for name, each in registry.items() if each.promotes]
-    return tuple(dict.fromkeys([*derived, *tiny, *CALLS]))
+    own = [name for name in tiny if "." not in name]  # the samples of other portions have calls of their own here
+    return tuple(dict.fromkeys([*derived, *own, *CALLS]))
 
 
 def calls_of(name: str, dtype: Any, size: Size) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:

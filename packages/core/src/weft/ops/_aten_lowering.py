@@ -322,7 +322,12 @@ def _(output_grad: Any, result: Any, dim: int) -> Any:
 def _(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     name = "addmv" if b.ndim == 1 else "addmm" if a.ndim == 2 else "baddbmm"
     scales = {name: value for name, value in (("beta", beta), ("alpha", alpha)) if value != 1}
-    return overload_of(name)(input, a, b, **scales)
+    if a.ndim <= 3:
+        return overload_of(name)(input, a, b, **scales)
+    shape = [*a.shape[:-1], b.shape[-1]]  # of several dimensions of batches, which baddbmm has one of
+    whole = aten.expand.default(input, shape)
+    one = [aten.view.default(reshapable(each), [-1, *each.shape[-2:]]) for each in (whole, a, b)]
+    return aten.view.default(aten.baddbmm.default(*one, **scales), shape)
 
 
 @shown("core::matmul")

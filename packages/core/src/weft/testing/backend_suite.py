@@ -438,8 +438,9 @@ def gradients(function: Any, args: Any, kwargs: Any) -> list[Any]:
 def moved(value: Any, device: str, requires_grad: bool = False) -> Any:
     """Copy a sample to a device, container by container; ``requires_grad`` makes floating-point tensors leaves."""
     if isinstance(value, weft.Tensor):
-        copied = value.detach().to(device)
-        copied = copied.clone() if copied is value else copied
+        detached = value.detach()
+        copied = detached.to(device)
+        copied = copied.clone() if copied is detached else copied  # calls may write to what they are given
         return copied.requires_grad_(requires_grad and copied.is_floating_point())
     if isinstance(value, dict):
         return {key: moved(each, device, requires_grad) for key, each in value.items()}

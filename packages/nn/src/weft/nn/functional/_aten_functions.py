@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import weft
@@ -182,9 +183,30 @@ def _refuse_result(name: str, is_result: bool) -> None:
         raise NotImplementedError(f"{name}: weft computes it from the input, not from the result; pass the input")
 
 
-def mse_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Any:
-    """`weft.nn.functional.mse_loss`."""
-    return weft.nn.functional.mse_loss(self, target, reduction=REDUCTIONS[reduction])
+def loss(name: str, *options: str) -> Callable[..., Any]:
+    """A loss of input and target whose options stand in another order than in `weft.nn.functional`.
+
+    The reduction is a number, as PyTorch's dispatcher has it.
+    """
+
+    def function(self: Tensor, target: Tensor, *args: Any, **kwargs: Any) -> Any:
+        given = {"reduction": 1} | dict(zip(options, args)) | kwargs
+        given["reduction"] = REDUCTIONS[given["reduction"]]
+        return getattr(weft.nn.functional, name)(self, target, **given)
+
+    function.__name__ = name
+    return function
+
+
+binary_cross_entropy = loss("binary_cross_entropy", "weight", "reduction")
+huber_loss = loss("huber_loss", "reduction", "delta")
+l1_loss = loss("l1_loss", "reduction")
+mse_loss = loss("mse_loss", "reduction")
+multi_margin_loss = loss("multi_margin_loss", "p", "margin", "weight", "reduction")
+multilabel_margin_loss = loss("multilabel_margin_loss", "reduction")
+nll_loss = loss("nll_loss", "weight", "reduction", "ignore_index")
+smooth_l1_loss = loss("smooth_l1_loss", "reduction", "beta")
+soft_margin_loss = loss("soft_margin_loss", "reduction")
 
 
 def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Any:

@@ -102,7 +102,7 @@ def _(input: Any, weight: Any, bias: Any, count: int, eps: float) -> Any:
 @shown("nn::layer_norm_gradient")
 def _(output_grad: Any, input: Any, weight: Any, mean: Any, inverse: Any, count: int) -> Any:
     shape = [*input.shape[input.ndim - count :]]
-    mask = [True, weight is not None, weight is not None]
+    mask = [True, weight is not None, True]  # whether there was a bias is not known here
     return aten.native_layer_norm_backward.default(output_grad, input, shape, mean, inverse, weight, weight, mask)
 
 
@@ -217,6 +217,11 @@ def _(
     name = "nll_loss_backward" if len(shape) <= 2 else "nll_loss2d_backward"
     input = of_shape(shape, output_grad)
     return overload_of(name)(output_grad, input, target, weight, REDUCTIONS[reduction], ignore_index, total_weight)
+
+
+@shown("nn::binary_cross_entropy")
+def _(input: Any, target: Any) -> Any:
+    return aten.binary_cross_entropy.default(input, target, None, REDUCTIONS["none"])
 
 
 @shown("nn::difference_loss")
