@@ -309,7 +309,7 @@ def segments_on_host(lengths: Any, size: int, wrong: str) -> Any:
     RuntimeError
         With what is wrong, where that is said, if the lengths do not add up to the size.
     """
-    table = lengths.numpy().reshape(math.prod(lengths.shape[:-1]), lengths.shape[-1])
+    table = lengths.cpu().numpy().reshape(math.prod(lengths.shape[:-1]), lengths.shape[-1])
     if wrong and ((table < 0).any() or (table.sum(1) != size).any()):
         raise RuntimeError(f"segment_reduce(): {wrong}")
     used = int(table.sum(1).max(initial=0))
