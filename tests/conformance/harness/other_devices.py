@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_map
 
 from harness import entries, resolve
 from harness.columns import (
@@ -146,24 +147,26 @@ def _tried(entry: Any) -> set[str]:
     return entries.dtypes(entry) & TRIED
 
 
-def _on_cuda(value: Any, module: Any, storages: dict[int, Any], requires_grad: bool) -> Any:
-    """A sample on the device: tensors in storages of their own size, and the device where the CPU is named."""
+def _copied(value: Any, module: Any, device: str, requires_grad: bool) -> Any:
+    """A copy of a sample on a device: tensors in storages of their own size, and the device where the CPU is named."""
     from weft.testing.backend_suite import moved
 
-    if isinstance(value, module.Tensor):
-        if value.is_conj() or value.is_neg() or not value.numel():
-            return moved(value, "cuda", requires_grad=requires_grad)
-        memory = value.untyped_storage()
-        key = (memory.data_ptr(), memory.nbytes(), value.dtype)
+    storages: dict[Any, Any] = {}
+
+    def placed(each: Any) -> Any:
+        if not isinstance(each, module.Tensor):
+            return device if str(each) == "cpu" else each
+        if each.is_conj() or each.is_neg() or not each.numel():
+            return moved(each, device, requires_grad=requires_grad)
+        memory = each.untyped_storage()
+        key = (memory.data_ptr(), memory.nbytes(), each.dtype)
         if key not in storages:
-            storages[key] = value.detach().as_strided((memory.nbytes() // value.element_size(),), (1,), 0).to("cuda")
-        copied = storages[key].as_strided(tuple(value.shape), tuple(value.stride()), value.storage_offset())
+            whole = each.detach().as_strided((memory.nbytes() // each.element_size(),), (1,), 0)
+            storages[key] = whole.to(device, copy=True)
+        copied = storages[key].as_strided(tuple(each.shape), tuple(each.stride()), each.storage_offset())
         return copied.detach().requires_grad_(requires_grad and copied.is_floating_point())
-    if isinstance(value, list | tuple) and type(value) in (list, tuple):
-        return type(value)(_on_cuda(each, module, storages, requires_grad) for each in value)
-    if isinstance(value, dict):
-        return {key: _on_cuda(each, module, storages, requires_grad) for key, each in value.items()}
-    return "cuda" if str(value) == "cpu" else value
+
+    return tree_map(placed, value)
 
 
 def _assert_close(found: Any, expected: Any, module: Any) -> None:
@@ -186,14 +189,14 @@ def _assert_close(found: Any, expected: Any, module: Any) -> None:
 def _cuda(case: Case, sample: Any, differentiates: bool) -> None:
     from waits_and_uploads import UPLOADS, WAITS
 
-    from weft.testing.backend_suite import gradients, moved
+    from weft.testing.backend_suite import gradients
 
     translator, args, kwargs = translated(case, sample)
     function, module, name = resolve.function(case.entry, translator), case.library.module, case.entry.name
     if any(each.layout is not module.strided for each in tensors((args, kwargs), module.Tensor)):
         raise Unjudged("a sparse tensor")
-    there = _on_cuda((args, kwargs), module, {}, differentiates)
-    here = moved((args, kwargs), "cpu", requires_grad=differentiates)
+    there = _copied((args, kwargs), module, "cuda", differentiates)
+    here = _copied((args, kwargs), module, "cpu", differentiates)
     makes = not list(tensors((args, kwargs), module.Tensor))  # what makes tensors of numbers
 
     def call(args: Any, kwargs: Any) -> Any:
@@ -215,7 +218,7 @@ def _cuda(case: Case, sample: Any, differentiates: bool) -> None:
     else:
         _assert_close(found, expected, module)
     if any(each.kind == "upload" for each in log):  # again: what the first call sends may be kept there
-        there = _on_cuda((args, kwargs), module, {}, differentiates)
+        there = _copied((args, kwargs), module, "cuda", differentiates)
         _, log = recorded()
     for kind, what, place in log:
         if name not in {"wait": WAITS, "upload": UPLOADS}.get(kind, {name}):
