@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -20,19 +21,8 @@ EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 
 def convolutional():
     """The network of examples/digits.py."""
-    model = nn.Sequential(
-        nn.Conv2d(1, 16, 3, padding=1, bias=False),
-        nn.BatchNorm2d(16),
-        nn.GELU(),
-        nn.Conv2d(16, 32, 3, padding=1, bias=False),
-        nn.BatchNorm2d(32),
-        nn.GELU(),
-        nn.AvgPool2d(2),
-        nn.Flatten(),
-        nn.Linear(32 * 4 * 4, 64),
-        nn.GELU(),
-        nn.Linear(64, 10),
-    )
+    pytest.importorskip("tqdm")
+    model = runpy.run_path(str(EXAMPLES / "digits.py"))["build_model"]()
     return model, weft.randn(16, 1, 8, 8), weft.randint(0, 10, (16,))
 
 

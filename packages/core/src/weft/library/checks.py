@@ -5,7 +5,7 @@ Each takes the function's name first, for its message.
 
 from weft._engine.fast_paths import OutOfRange
 from weft._errors import warn_caller
-from weft._interception.transforms import refuse_values, values_known
+from weft._interception.transforms import refuse_values, values_at_hand, values_known
 from weft._settings import warn_caller_once
 from weft.ops._declare import number_in
 from weft.ops._geometry import addressable, broadcast_shapes, elements, has_values, integers, wrap_dim
@@ -25,6 +25,7 @@ __all__ = [
     "number_in",
     "positioned",
     "refuse_values",
+    "values_at_hand",
     "values_known",
     "warn_caller",
     "warn_caller_once",

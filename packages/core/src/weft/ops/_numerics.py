@@ -120,7 +120,7 @@ def chosen_from(xp: Any, arrays: tuple[Any, ...], branches: tuple[tuple[Any, Any
 
 def array_of(xp: Any, value: Any, dtype: Any) -> Any:
     """An array of an array or of a number, which is filled in on the device and not sent there."""
-    if xp is numpy or hasattr(value, "dtype") or is_numpy(xp):
+    if is_numpy(xp) or hasattr(value, "dtype"):
         return xp.asarray(value, dtype)
     return xp.full((), value, dtype)
 

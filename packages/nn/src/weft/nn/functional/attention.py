@@ -7,7 +7,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.library.checks import values_known, warn_caller
+from weft.library.checks import values_at_hand, warn_caller
 from weft.library.declare import in_half_precision, op
 from weft.library.numerics import peaks
 from weft.library.state import local
@@ -119,7 +119,7 @@ def attention_weights(query: Tensor, key: Tensor, attn_mask: Tensor | None, fact
         scores = scores + attn_mask
         empty = (attn_mask == -math.inf).all(-1, keepdim=True)
     weights = scores.softmax(-1)
-    if empty is not None and (empty.device.type != "cpu" or not values_known(empty) or empty.any()):
+    if empty is not None and (not values_at_hand(empty) or empty.any()):
         weights = weights.masked_fill(empty, 0)
     return weights
 

@@ -13,7 +13,7 @@ import numpy
 import weft
 from weft import Tensor
 from weft.backend import in_order
-from weft.library.checks import addressable, in_range, values_known
+from weft.library.checks import addressable, in_range, values_at_hand
 from weft.library.declare import in_full_precision, op, write_out
 from weft.library.fast_paths import FastPath
 from weft.library.layouts import memory_of
@@ -1024,7 +1024,7 @@ def fractional(count: int) -> tuple[Any, Any]:
                 f"{name}: Expect _random_samples for each image and channel, {list(input.shape[:2])}, got "
                 f"{list(samples.shape)}"
             )
-        if samples.device.type == "cpu" and values_known(samples) and bool(samples.isnan().any()):
+        if values_at_hand(samples) and bool(samples.isnan().any()):
             raise RuntimeError(f"{name}: _random_samples must be numbers from 0 to 1, got nan")
         samples = samples.detach()[: input.shape[0]].reshape(*input.shape[:2], count)
         if 0 in out:

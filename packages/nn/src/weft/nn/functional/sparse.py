@@ -8,7 +8,7 @@ import numpy
 
 import weft
 from weft import Tensor
-from weft.library.checks import check_positions, in_range, positioned, refuse_values, values_known
+from weft.library.checks import check_positions, in_range, positioned, refuse_values, values_at_hand
 from weft.library.declare import ALL_DTYPES, one_by_one, op, reads_values
 from weft.library.layouts import memory_of
 from weft.library.numerics import combine_at, is_numpy
@@ -220,7 +220,7 @@ def shrink_rows(weight: Tensor, indices: Tensor, max_norm: float, norm_type: flo
     """Scale the rows that are looked up down to a norm, in place."""
     with weft.no_grad():
         chosen = indices.reshape(-1)
-        if values_known(chosen) and is_on_host(chosen):  # else without a wait: rows that come twice are shrunk alike
+        if values_at_hand(chosen):  # else without a wait: rows that come twice are shrunk alike
             chosen = chosen.unique()
         if chosen.numel():
             rows = weight.detach()  # no other tensor has tangents of forward mode to lose
