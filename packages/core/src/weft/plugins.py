@@ -1,4 +1,4 @@
-"""The contract between core and its plugins: four hooks, and the entry points that announce them.
+"""The contract between core and its plugins: five hooks, and the entry points that announce them.
 
 A plugin is a module of an installed distribution. An entry point announces it, so that it is found without being
 imported, and the module marks the functions that answer::
@@ -15,16 +15,17 @@ imported, and the module marks the functions that answer::
     def weft_backend(device):
         return MetalBackend()
 
-============== ======================================== ===================
-group          the entry point's name                   its hook
-============== ======================================== ===================
-weft.backends  the device's name, ``metal``             `weft_backend`
-weft.kernels   the device whose kernels it replaces     `weft_kernels`
-weft.ops       the namespace of its ops, as in          `weft_ops`
-               ``sparkle::glow``
-weft.namespace what it adds to weft: ``weft.sparkle``   `weft_namespace`,
-                                                        which is optional
-============== ======================================== ===================
+=================== ======================================== ===================
+group               the entry point's name                   its hook
+=================== ======================================== ===================
+weft.backends       the device's name, ``metal``             `weft_backend`
+weft.kernels        the device whose kernels it replaces     `weft_kernels`
+weft.ops            the namespace of its ops, as in          `weft_ops`
+                    ``sparkle::glow``
+weft.namespace      what it adds to weft: ``weft.sparkle``   `weft_namespace`,
+                                                             which is optional
+weft.process_groups the backend of process groups, ``mpi``   `weft_communicator`
+=================== ======================================== ===================
 
 Everything is lazy and each plugin fails alone: one is imported when its device, name or ops are first asked for, in
 a try of its own. Its exception is kept, and raised, chained, in a `PluginError` whenever somebody asks for what it
@@ -51,6 +52,8 @@ __all__ = [
     "Record",
     "backend",
     "backends",
+    "communicator",
+    "communicators",
     "hookimpl",
     "hookspec",
     "kernels",
@@ -134,6 +137,22 @@ class Hooks:
             The module that the entry point names; so too if the plugin has no such hook.
         """
 
+    @hookspec(firstresult=True)
+    def weft_communicator(self, backend: str) -> Callable[..., Any] | None:
+        """Bring a backend of process groups.
+
+        Called when `weft.distributed.init_process_group` is first asked for the backend that the entry point (group
+        ``weft.process_groups``) is named for.
+
+        Returns
+        -------
+        callable
+            ``make(store, rank, size, timeout)``, which returns a `weft.distributed.communicators.Communicator`: often
+            that subclass itself.
+        None
+            The backend does not work on this machine. A RuntimeError that says why is better.
+        """
+
 
 Record.__module__ = __name__  # where users and tracebacks find them
 
@@ -214,6 +233,24 @@ def namespace(name: str) -> Any:
 def namespaces(include_disabled: bool = False) -> list[str]:
     """List the names that plugins add to ``weft``, in alphabetical order, without importing any."""
     return _registry.names("weft.namespace", include_disabled)
+
+
+def communicator(backend: str) -> Callable[..., Any]:
+    """Load what makes communicators of a backend of process groups.
+
+    Raises
+    ------
+    ValueError
+        If no installed plugin brings the backend; the message lists those that are installed.
+    PluginError
+        If the plugin failed, was made for another core, or is disabled.
+    """
+    return _registry.communicator(backend)
+
+
+def communicators() -> list[str]:
+    """List the backends of process groups that are installed, in alphabetical order, without importing any."""
+    return _registry.names("weft.process_groups")
 
 
 def status(load: bool = False) -> list[Record]:

@@ -31,9 +31,15 @@ HOOKS = {  # each group of entry points, and the hook that its plugins answer
     "weft.kernels": "weft_kernels",
     "weft.ops": "weft_ops",
     "weft.namespace": "weft_namespace",
+    "weft.process_groups": "weft_communicator",
 }
 OPTIONAL = {"weft_namespace"}
-ARGUMENT = {"weft_backend": "device", "weft_kernels": "device", "weft_namespace": "name"}  # gets the entry's name
+ARGUMENT = {  # gets the entry's name
+    "weft_backend": "device",
+    "weft_kernels": "device",
+    "weft_namespace": "name",
+    "weft_communicator": "backend",
+}
 
 BUILT_IN = {"meta": "weft._meta.backend"}  # backends that core brings itself, imported when first asked for
 
@@ -229,6 +235,14 @@ class Registry:
             raise AttributeError(f"module 'weft' has no attribute {name!r}")
         return self.load(plugin, f"weft.{name}")
 
+    def communicator(self, backend: str) -> Any:
+        """See `weft.plugins.communicator`."""
+        plugin = self._only(self.plugins("weft.process_groups", backend), f"process groups of backend {backend!r}")
+        if plugin is None:
+            installed = ", ".join(self.names("weft.process_groups")) or "none"
+            raise ValueError(f"no backend {backend!r} of process groups is installed (installed: {installed})")
+        return self.load(plugin, f"process groups of backend {backend!r}")
+
     def status(self, load: bool) -> list[Record]:
         """See `weft.plugins.status`."""
         plugins = [plugin for group in HOOKS for plugin in self.plugins(group)]
@@ -368,9 +382,19 @@ def check_namespace(plugin: Plugin, module: Any, answer: Any) -> Any:
     return module if answer is None else answer
 
 
+def check_communicator(plugin: Plugin, module: Any, answer: Any) -> Any:
+    """What makes communicators, by `weft_communicator`."""
+    if answer is None:
+        raise Unavailable from RuntimeError(f"weft_communicator({plugin.name!r}) returned None")
+    if not callable(answer):
+        raise TypeError(f"weft_communicator({plugin.name!r}) must return a function or class, got {type(answer)}")
+    return answer
+
+
 CHECKS: dict[str, Callable[[Plugin, Any, Any], Any]] = {
     "weft.backends": check_backend,
     "weft.kernels": check_kernels,
     "weft.ops": check_ops,
     "weft.namespace": check_namespace,
+    "weft.process_groups": check_communicator,
 }

@@ -1,20 +1,40 @@
-"""The names that programs for several processes ask, answered for a world of one.
+"""Training in several processes: what weft-distributed brings, and what a program asks that may run alone.
 
-A program that may run alone finds out here that it does: `is_initialized` is False, ranks are 0, and after
-`init_process_group` with one process every collective is the identity. More than one process is refused.
+Without weft-distributed, `is_available` is False, as in a PyTorch that was built without it.
 """
 
-from __future__ import annotations
-
+from importlib.util import find_spec
+from pkgutil import extend_path
 from typing import TYPE_CHECKING
 
-from weft._lazy import load
-from weft.distributed.distributed_c10d import *
-from weft.distributed.distributed_c10d import _get_default_group as _get_default_group
+__path__ = extend_path(__path__, __name__)  # weft-distributed ships what is here from a folder of its own
+
+if TYPE_CHECKING or find_spec("weft.distributed.distributed_c10d") is not None:
+    from weft.distributed.distributed_c10d import *
+    from weft.distributed.distributed_c10d import _get_default_group as _get_default_group
+else:
+
+    def is_available() -> bool:
+        """False: weft-distributed is not installed."""
+        return False
+
+    def is_initialized() -> bool:
+        """False: there are no process groups without weft-distributed."""
+        return False
+
+    is_torchelastic_launched = is_mpi_available = is_nccl_available = is_gloo_available = is_initialized
+
 
 if not TYPE_CHECKING:  # hidden, so that a checker still flags weft.distributed.fsbp
 
     def __getattr__(name):
+        from weft._lazy import load
+
         if name in ("DeviceMesh", "init_device_mesh"):
             return getattr(load("device_mesh", __name__), name)
-        return load(name, __name__)
+        try:
+            return load(name, __name__)
+        except AttributeError as error:
+            if is_available():
+                raise
+            raise AttributeError(f"{error}; install it with: pip install weft-distributed") from None

@@ -1,0 +1,23 @@
+"""Errors of process groups, by PyTorch's names."""
+
+__all__ = ["DistBackendError", "DistError", "DistNetworkError", "DistQueueEmptyError", "DistStoreError"]
+
+
+class DistError(RuntimeError):
+    """Base of the errors of process groups."""
+
+
+class DistBackendError(DistError):
+    """A collective failed: another process is gone, came too late, or called something else."""
+
+
+class DistNetworkError(DistError):
+    """A connection could not be made, or broke."""
+
+
+class DistStoreError(DistError):
+    """A store has not what was asked of it."""
+
+
+class DistQueueEmptyError(DistStoreError):
+    """A queue of a store is empty."""

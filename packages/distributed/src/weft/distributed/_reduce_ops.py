@@ -1,0 +1,51 @@
+"""`ReduceOp`: how the values of all processes are joined to one."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+__all__ = ["PremulSum", "ReduceOp", "combine", "finish", "prepare"]
+
+
+class ReduceOp(Enum):
+    """How values of all processes are joined."""
+
+    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
+
+
+type.__setattr__(ReduceOp, "RedOpType", ReduceOp)  # the type of the members, which is ReduceOp itself
+
+
+class PremulSum:
+    """``PREMUL_SUM`` with its factor: each process's values are multiplied by it, and then summed."""
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = factor
+        self.op = ReduceOp.PREMUL_SUM
+
+    def __repr__(self) -> str:
+        return f"PREMUL_SUM({self.factor})"
+
+
+def combine(xp: Any, op: ReduceOp, into: Any, other: Any) -> None:
+    """Join an array with another process's, element by element, in place.
+
+    Parameters
+    ----------
+    xp : module
+        The array namespace of both.
+    op : ReduceOp
+        As a communicator gets it: SUM, PRODUCT, MIN, MAX, BAND, BOR or BXOR.
+    into, other : arrays of one shape and dtype
+    """
+    function = {
+        ReduceOp.SUM: xp.add,
+        ReduceOp.PRODUCT: xp.multiply,
+        ReduceOp.MIN: xp.minimum,
+        ReduceOp.MAX: xp.maximum,
+        ReduceOp.BAND: xp.bitwise_and,
+        ReduceOp.BOR: xp.bitwise_or,
+        ReduceOp.BXOR: xp.bitwise_xor,
+    }[op]
+    function(into, other, out=into)

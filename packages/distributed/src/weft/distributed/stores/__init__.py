@@ -1,0 +1,6 @@
+"""Stores: keys and values that processes share, by which they find one another."""
+
+from weft.distributed.stores.base import PrefixStore, Store
+from weft.distributed.stores.hash import HashStore
+
+__all__ = ["HashStore", "PrefixStore", "Store"]
