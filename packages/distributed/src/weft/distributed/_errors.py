@@ -1,6 +1,6 @@
 """Errors of process groups, by PyTorch's names."""
 
-__all__ = ["DistBackendError", "DistError", "DistNetworkError", "DistQueueEmptyError", "DistStoreError"]
+__all__ = ["DistBackendError", "DistError", "DistNetworkError", "QueueEmptyError", "DistStoreError"]
 
 
 class DistError(RuntimeError):
@@ -19,5 +19,5 @@ class DistStoreError(DistError):
     """A store has not what was asked of it."""
 
 
-class DistQueueEmptyError(DistStoreError):
+class QueueEmptyError(DistStoreError):
     """A queue of a store is empty."""

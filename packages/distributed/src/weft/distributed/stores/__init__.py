@@ -2,5 +2,6 @@
 
 from weft.distributed.stores.base import PrefixStore, Store
 from weft.distributed.stores.hash import HashStore
+from weft.distributed.stores.tcp import TCPStore
 
-__all__ = ["HashStore", "PrefixStore", "Store"]
+__all__ = ["HashStore", "PrefixStore", "Store", "TCPStore"]

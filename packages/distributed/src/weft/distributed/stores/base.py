@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+
+from weft.distributed._errors import DistStoreError
 
 __all__ = ["PrefixStore", "Store"]
 
@@ -12,7 +13,8 @@ __all__ = ["PrefixStore", "Store"]
 class Store:
     """Keys (strings) and values (bytes) that processes share.
 
-    Subclasses write `set`, `get`, `add`, `check`, `wait`, `compare_set`, `delete_key` and `num_keys`.
+    Subclasses write `set`, `get`, `add`, `check`, `wait`, `compare_set`, `delete_key` and `num_keys`, and those of the
+    extended API (`append`, `multi_get`, `multi_set`, queues) if `has_extended_api`.
 
     Attributes
     ----------
@@ -40,7 +42,7 @@ class Store:
         """Add to a number that is kept under a key, 0 at first, and return the sum."""
         raise NotImplementedError(f"{type(self).__name__}.add")
 
-    def compare_set(self, key: str, expected: str, desired: str) -> bytes:
+    def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
         """Set a key's value if it is ``expected`` (or if that is empty and there is none); return what it is then."""
         raise NotImplementedError(f"{type(self).__name__}.compare_set")
 
@@ -65,6 +67,71 @@ class Store:
     def num_keys(self) -> int:
         """Return the number of keys."""
         raise NotImplementedError(f"{type(self).__name__}.num_keys")
+
+    def list_keys(self) -> list[str]:
+        """Return all keys."""
+        raise NotImplementedError(f"{type(self).__name__}.list_keys")
+
+    def append(self, key: str, value: str | bytes) -> None:
+        """Append to the value of a key, empty at first."""
+        raise NotImplementedError(f"{type(self).__name__}.append")
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        """Return the values of several keys, as soon as all are set."""
+        return [self.get(key) for key in keys]
+
+    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+        """Set the values of several keys.
+
+        Raises
+        ------
+        DistStoreError
+            If there are not as many values as keys.
+        """
+        if len(keys) != len(values):
+            raise DistStoreError(f"multi_set: {len(keys)} keys, but {len(values)} values")
+        for key, value in zip(keys, values, strict=True):
+            self.set(key, value)
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        """Put a value at the end of a queue."""
+        raise NotImplementedError(f"{type(self).__name__} has no queues")
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        """Take the first value of a queue, as soon as there is one.
+
+        Raises
+        ------
+        QueueEmptyError
+            If the queue is empty and ``block`` is false.
+        DistStoreError
+            If nobody has pushed a value within `timeout`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no queues")
+
+    def queue_len(self, key: str) -> int:
+        """Return the number of values in a queue."""
+        raise NotImplementedError(f"{type(self).__name__} has no queues")
+
+    def has_extended_api(self) -> bool:
+        """Whether `append`, `multi_get` and `multi_set` are single requests."""
+        return False
+
+    def barrier(self, key: str, world_size: int, timeout: timedelta | None = None) -> None:
+        """Return as soon as ``world_size`` callers have called it with this key.
+
+        Raises
+        ------
+        DistStoreError
+            If they have not within ``timeout``, by default the store's.
+        """
+        if self.add(f"{key}/num_members", 1) == world_size:
+            self.set(f"{key}/last_member", b"1")
+        self.wait([f"{key}/last_member"], timeout)
+
+    def clone(self) -> Store:
+        """Return another store of the same keys and values, for another thread."""
+        return self
 
     def set_timeout(self, timeout: timedelta) -> None:
         """Set how long `get` and `wait` wait for a key."""
@@ -99,7 +166,7 @@ class PrefixStore(Store):
     def add(self, key: str, amount: int) -> int:
         return self.underlying_store.add(self._key(key), amount)
 
-    def compare_set(self, key: str, expected: str, desired: str) -> bytes:
+    def compare_set(self, key: str, expected: str | bytes, desired: str | bytes) -> bytes:
         return self.underlying_store.compare_set(self._key(key), expected, desired)
 
     def check(self, keys: Sequence[str]) -> bool:
@@ -113,6 +180,39 @@ class PrefixStore(Store):
 
     def num_keys(self) -> int:
         return self.underlying_store.num_keys()
+
+    def list_keys(self) -> list[str]:
+        start = f"{self.prefix}/"
+        return [key.removeprefix(start) for key in self.underlying_store.list_keys() if key.startswith(start)]
+
+    def append(self, key: str, value: str | bytes) -> None:
+        self.underlying_store.append(self._key(key), value)
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        return self.underlying_store.multi_get(self._keys(keys))
+
+    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+        self.underlying_store.multi_set(self._keys(keys), values)
+
+    def queue_push(self, key: str, value: str | bytes) -> None:
+        self.underlying_store.queue_push(self._key(key), value)
+
+    def queue_pop(self, key: str, block: bool = True) -> bytes:
+        return self.underlying_store.queue_pop(self._key(key), block)
+
+    def queue_len(self, key: str) -> int:
+        return self.underlying_store.queue_len(self._key(key))
+
+    def has_extended_api(self) -> bool:
+        return self.underlying_store.has_extended_api()
+
+    def clone(self) -> PrefixStore:
+        return PrefixStore(self.prefix, self.underlying_store.clone())
+
+    @property
+    def _underlying_non_prefix_store(self) -> Store:
+        store = self.underlying_store
+        return store._underlying_non_prefix_store if isinstance(store, PrefixStore) else store
 
     def set_timeout(self, timeout: timedelta) -> None:
         self.underlying_store.set_timeout(timeout)
