@@ -23,6 +23,20 @@ NAMES = {  # from a library to what it takes
 }
 
 
+BASES = "ConvNd MaxPoolNd MaxUnpoolNd AvgPoolNd LPPoolNd AdaptiveMaxPoolNd AdaptiveAvgPoolNd DropoutNd ConstantPadNd"
+BASES += " ReflectionPadNd ReplicationPadNd CircularPadNd"
+
+
+@pytest.mark.parametrize("base", BASES.split())
+def test_layers_of_all_dimensions_have_the_base_by_which_thop_counts_them(base):
+    from weft.nn import modules
+
+    homes = [getattr(modules, home) for home in ("conv", "pooling", "dropout", "padding")]
+    (found,) = [vars(home)[f"_{base}"] for home in homes if hasattr(home, f"_{base}")]
+    for dimensions in (1, 2, 3):
+        assert issubclass(getattr(weft.nn, base.replace("Nd", f"{dimensions}d")), found)
+
+
 @pytest.mark.parametrize(("library", "name"), [(library, name) for library, names in NAMES.items() for name in names])
 def test_a_name_is_there_for_a_library(library, name):
     home, _, last = name.rpartition(".")

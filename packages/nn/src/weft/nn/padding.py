@@ -223,8 +223,12 @@ class ZeroPad3d(ConstantPad3d):
         return f"{self.padding}"
 
 
+class _ReflectionPadNd(_PadNd):
+    _mode = "reflect"
+
+
 @documented(sections=PADDING, value="", input=REFLECTED_INPUT, **SPATIAL[1], **AMOUNTS[1])
-class ReflectionPad1d(_PadNd):
+class ReflectionPad1d(_ReflectionPadNd):
     """Pad the last axis of the input by its mirror image, without repeating the border.
 
     {sections}
@@ -236,11 +240,10 @@ class ReflectionPad1d(_PadNd):
     """
 
     _spatial_axes = 1
-    _mode = "reflect"
 
 
 @documented(sections=PADDING, value="", input=REFLECTED_INPUT, **SPATIAL[2], **AMOUNTS[2])
-class ReflectionPad2d(_PadNd):
+class ReflectionPad2d(_ReflectionPadNd):
     """Pad the last 2 axes of the input by its mirror image, without repeating the border.
 
     {sections}
@@ -253,11 +256,10 @@ class ReflectionPad2d(_PadNd):
     """
 
     _spatial_axes = 2
-    _mode = "reflect"
 
 
 @documented(sections=PADDING, value="", input=REFLECTED_INPUT, **SPATIAL[3], **AMOUNTS[3])
-class ReflectionPad3d(_PadNd):
+class ReflectionPad3d(_ReflectionPadNd):
     """Pad the last 3 axes of the input by its mirror image, without repeating the border.
 
     {sections}
@@ -269,11 +271,14 @@ class ReflectionPad3d(_PadNd):
     """
 
     _spatial_axes = 3
-    _mode = "reflect"
+
+
+class _ReplicationPadNd(_PadNd):
+    _mode = "replicate"
 
 
 @documented(sections=PADDING, value="", input=BATCH_OR_NOT, **SPATIAL[1], **AMOUNTS[1])
-class ReplicationPad1d(_PadNd):
+class ReplicationPad1d(_ReplicationPadNd):
     """Pad the last axis of the input by repeating the border.
 
     {sections}
@@ -285,11 +290,10 @@ class ReplicationPad1d(_PadNd):
     """
 
     _spatial_axes = 1
-    _mode = "replicate"
 
 
 @documented(sections=PADDING, value="", input=BATCH_OR_NOT, **SPATIAL[2], **AMOUNTS[2])
-class ReplicationPad2d(_PadNd):
+class ReplicationPad2d(_ReplicationPadNd):
     """Pad the last 2 axes of the input by repeating the border.
 
     {sections}
@@ -303,11 +307,10 @@ class ReplicationPad2d(_PadNd):
     """
 
     _spatial_axes = 2
-    _mode = "replicate"
 
 
 @documented(sections=PADDING, value="", input=BATCH_OR_NOT, **SPATIAL[3], **AMOUNTS[3])
-class ReplicationPad3d(_PadNd):
+class ReplicationPad3d(_ReplicationPadNd):
     """Pad the last 3 axes of the input by repeating the border.
 
     {sections}
@@ -319,7 +322,6 @@ class ReplicationPad3d(_PadNd):
     """
 
     _spatial_axes = 3
-    _mode = "replicate"
 
 
 class _CircularPadNd(_PadNd):
