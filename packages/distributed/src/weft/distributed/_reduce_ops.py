@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-__all__ = ["PremulSum", "ReduceOp", "combine", "finish", "prepare"]
+__all__ = ["PremulSum", "ReduceOp", "combine"]
 
 
 class ReduceOp(Enum):

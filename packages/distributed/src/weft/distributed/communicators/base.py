@@ -106,9 +106,7 @@ class Communicator:
         self.all_reduce(joined, op)
         output[...] = self.parts(joined)[self.rank]
 
-    def all_to_all(
-        self, output: Any, input: Any, output_counts: Sequence[int], input_counts: Sequence[int]
-    ) -> None:
+    def all_to_all(self, output: Any, input: Any, output_counts: Sequence[int], input_counts: Sequence[int]) -> None:
         """Send each process its part of ``input``, and fill ``output`` with what they send, by rank.
 
         ``input_counts`` and ``output_counts`` are the numbers of elements of the parts. The processes take turns in

@@ -1,0 +1,70 @@
+"""What tells of processes that do not come, or call something else."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from enum import IntEnum
+from typing import Any
+
+from weft.distributed._errors import DistBackendError, DistStoreError
+
+__all__ = ["DebugLevel", "get_debug_level", "monitored", "set_debug_level", "set_debug_level_from_env"]
+
+
+class DebugLevel(IntEnum):
+    """How much is checked, by ``WEFT_DISTRIBUTED_DEBUG``."""
+
+    OFF, INFO, DETAIL = range(3)
+
+
+def monitored(group: Any, timeout: timedelta, all_ranks: bool) -> None:
+    """Wait until all processes of a group have come here; see `monitored_barrier`.
+
+    Each says so in the store: who did not is known by name.
+    """
+    group.barriers = count = getattr(group, "barriers", 0) + 1
+    keys = [f"monitored {count}/{rank}" for rank in range(group.size())]
+    group.store.set(keys[group.rank()], b"here")
+    try:
+        group.store.wait(keys, timeout)
+    except DistStoreError:
+        missing = [rank for rank, key in zip(group.ranks, keys) if not group.store.check([key])]
+        named = missing if all_ranks else missing[:1]
+        raise DistBackendError(
+            f"rank {group.ranks[group.rank()]}: monitored_barrier #{count}: after {timeout.total_seconds():g} s "
+            f"rank(s) {', '.join(map(str, named))} did not call it"
+        ) from None
+
+
+class Debugging:
+    """The level of this process."""
+
+    level: DebugLevel | None = None
+
+
+def get_debug_level() -> DebugLevel:
+    """Return how much is checked."""
+    if Debugging.level is None:
+        set_debug_level_from_env()
+    assert Debugging.level is not None
+    return Debugging.level
+
+
+def set_debug_level(debug_level: DebugLevel) -> None:
+    """Set how much is checked."""
+    Debugging.level = DebugLevel(debug_level)
+
+
+def set_debug_level_from_env() -> None:
+    """Set how much is checked to what ``WEFT_DISTRIBUTED_DEBUG`` or ``TORCH_DISTRIBUTED_DEBUG`` says.
+
+    Raises
+    ------
+    RuntimeError
+        If that is none of OFF, INFO and DETAIL.
+    """
+    asked = os.environ.get("WEFT_DISTRIBUTED_DEBUG") or os.environ.get("TORCH_DISTRIBUTED_DEBUG") or "OFF"
+    if asked.upper() not in DebugLevel.__members__:
+        raise RuntimeError(f"WEFT_DISTRIBUTED_DEBUG must be one of OFF, INFO, DETAIL, got {asked!r}")
+    Debugging.level = DebugLevel[asked.upper()]

@@ -1,0 +1,314 @@
+"""`ProcessGroup`: some of the processes, which call collectives in the same order."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from weft.distributed._errors import DistBackendError, DistError
+from weft.distributed._work import StreamWork, Work
+from weft.distributed.communicators.base import Communicator
+from weft.distributed.communicators.single import SingleCommunicator
+
+__all__ = ["ProcessGroup", "Status"]
+
+Make = Callable[[Any, int, int, timedelta], Communicator]
+
+
+@dataclass
+class Status:
+    """What a group does, for messages about those who wait.
+
+    Attributes
+    ----------
+    sequence : int
+        How many collectives it has begun.
+    operation : str
+        The name of the last one.
+    about : object
+        What a message tells of its tensor: dtype and shape.
+    finished : bool
+        Whether that one is done.
+    """
+
+    sequence: int = 0
+    operation: str = ""
+    about: Any = ""
+    finished: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.operation} #{self.sequence}" + (f" ({self.about})" if self.about else "")
+
+
+class ProcessGroup:
+    """Some of the processes of a program, which call collectives in the same order.
+
+    Parameters
+    ----------
+    ranks : sequence of int
+        The global ranks of its processes, by their rank in the group.
+    rank : int
+        This process's rank in the group.
+    backend : str
+        The name of the backend, as the program gave it.
+    makers : dict
+        What makes the communicator of each type of device; ``""`` is for all others.
+    store : Store
+        Shared by these processes alone.
+    timeout : datetime.timedelta
+    name, description : str
+    """
+
+    def __init__(
+        self,
+        ranks: Sequence[int],
+        rank: int,
+        backend: str,
+        makers: dict[str, Make],
+        store: Any,
+        timeout: timedelta,
+        name: str,
+        description: str = "undefined",
+    ) -> None:
+        self.ranks = list(ranks)
+        self._rank = rank
+        self._backend = backend
+        self._makers = makers
+        self.store = store
+        self.timeout = timeout
+        self.group_name = name
+        self.group_desc = description
+        self.status = Status()
+        self.bound_device_id: Any = None
+        self._communicators: dict[Make, Communicator] = {}
+        self._making = threading.Lock()
+        self._calls = CallQueue(f"weft group {name}")
+        self._messages: dict[Any, CallQueue] = {}  # of sending and receiving, by direction and rank
+        self._failure: BaseException | None = None
+
+    def __repr__(self) -> str:
+        return f"<ProcessGroup {self.group_desc!r} of ranks {self.ranks}, {self._backend}>"
+
+    def rank(self) -> int:
+        """Return this process's rank in the group."""
+        return self._rank
+
+    def size(self) -> int:
+        """Return the number of processes."""
+        return len(self.ranks)
+
+    def name(self) -> str:
+        """Return the name of its backend."""
+        return self._backend
+
+    # What carries the messages
+
+    def communicator(self, device_type: str) -> Communicator:
+        """What carries tensors of a type of device, made when first asked for: by all processes at the same call."""
+        make = self._makers.get(device_type, self._makers.get(""))
+        if make is None:
+            raise RuntimeError(
+                f"No backend type associated with device type {device_type}: the group's backend is {self._backend!r}"
+            )
+        with self._making:
+            if make not in self._communicators:
+                if self.size() == 1:
+                    make_one: Any = SingleCommunicator
+                else:
+                    make_one = make
+                position = list(dict.fromkeys(self._makers.values())).index(make)
+                store = type(self.store)(f"engine{position}", self.store) if position else self.store
+                self._communicators[make] = make_one(store, self._rank, self.size(), self.timeout)
+            return self._communicators[make]
+
+    # Running
+
+    def collective(
+        self,
+        operation: str,
+        call: Callable[[Communicator], None],
+        device_type: str,
+        about: Any = "",
+        results: Sequence[Any] = (),
+        async_op: bool = False,
+    ) -> Work | None:
+        """Run a collective in the order in which this process calls them.
+
+        Parameters
+        ----------
+        operation : str
+            For messages: ``"all_reduce"``.
+        about : object
+            What messages tell of its tensor.
+        call : callable
+            Gets the communicator; writes the results.
+        device_type : str
+            Of the tensors.
+        results : sequence of Tensor
+            What it writes, for `Work.result`.
+        async_op : bool
+            Return a `Work` before it is done.
+
+        Raises
+        ------
+        DistBackendError
+            If it failed, or an earlier one did.
+        """
+        communicator = self.communicator(device_type)
+        if self._failure is not None:
+            raise DistBackendError(f"{operation}: the group {self.group_desc!r} failed before: {self._failure}")
+
+        def run() -> int:
+            self._run(operation, call, communicator, about)
+            return -1
+
+        if communicator.is_stream_ordered:
+            run()
+            return queued(StreamWork(operation, results, communicator), async_op)
+        if async_op:
+            return self._calls.submit(run, Work(operation, results))
+        self._calls.run(run)
+        return None
+
+    def _run(self, operation: str, call: Callable[[Communicator], None], communicator: Any, about: Any) -> None:
+        status = self.status
+        status.operation, status.about, status.finished = operation, about, False
+        status.sequence += 1
+        try:
+            call(communicator)
+        except Exception as error:
+            self._failure = error
+            raise self._explained(str(status), error) from error
+        status.finished = True
+
+    def _explained(self, what: str, error: Exception) -> Exception:
+        """The error with what it happened in."""
+        if isinstance(error, (TypeError, ValueError)):
+            return error
+        kind = type(error) if isinstance(error, DistError) else DistBackendError
+        return kind(f"rank {self.ranks[self._rank]}: {what} of group {self.group_desc!r}: {error}")
+
+    def message(
+        self,
+        operation: str,
+        call: Callable[[Communicator], int],
+        device_type: str,
+        peer: Any,
+        tensor: Any,
+        async_op: bool,
+    ) -> Work | None:
+        """Send or receive: beside the collectives, in the order of this direction and peer."""
+        communicator = self.communicator(device_type)
+
+        def run() -> int:
+            try:
+                return call(communicator)
+            except Exception as error:
+                raise self._explained(f"{operation} (peer {peer})", error) from error
+
+        if communicator.is_stream_ordered:
+            run()
+            return queued(StreamWork(operation, [tensor], communicator), async_op)
+        with self._making:
+            calls = self._messages.setdefault((operation[-4:], peer), CallQueue(f"weft {operation} {peer}"))
+        work = Work(operation, [tensor])
+        if async_op:
+            return calls.submit(run, work)
+        source = calls.run(run)
+        work.finish(source=source)
+        return work
+
+    # The end
+
+    def shutdown(self) -> None:
+        """Wait for what is under way, and give back what the communicators hold."""
+        for calls in [self._calls, *self._messages.values()]:
+            calls.close(self.timeout.total_seconds() if self._failure is None else 0)
+        for communicator in self._communicators.values():
+            communicator.close()
+        self._communicators.clear()
+
+    def abort(self) -> None:
+        """Let what is under way raise in those who wait."""
+        for communicator in self._communicators.values():
+            communicator.abort()
+
+
+def queued(work: StreamWork, async_op: bool) -> Work | None:
+    """What a call returns that is queued in an engine's stream: unless it is ``async_op``, the current one waits."""
+    if not async_op:
+        work.wait()
+    return work if async_op else None
+
+
+class CallQueue:
+    """Runs calls one at a time, in the order in which they come: in the caller's thread where none is under way."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._waiting: deque[tuple[Callable[[], int], Work]] = deque()
+        self._changed = threading.Condition()
+        self._busy = False
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def run(self, call: Callable[[], int]) -> int:
+        """Run a call and return what it returns."""
+        with self._changed:
+            queued = self._busy or bool(self._waiting)
+            self._busy = True if not queued else self._busy
+        if queued:
+            work = self.submit(call, Work(self._name))
+            work.wait()
+            return work.source_rank()
+        try:
+            return call()
+        finally:
+            with self._changed:
+                self._busy = False
+                if self._waiting:
+                    self._changed.notify_all()
+
+    def submit(self, call: Callable[[], int], work: Work) -> Work:
+        """Run a call in a thread of this queue."""
+        with self._changed:
+            if self._closed:
+                raise DistBackendError(f"{self._name}: the process group was destroyed")
+            self._waiting.append((call, work))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        return work
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: (self._waiting and not self._busy) or (self._closed and not self._busy))
+                if not self._waiting:
+                    return
+                call, work = self._waiting.popleft()
+                self._busy = True
+            try:
+                source = call()
+            except BaseException as error:
+                work.finish(error)
+            else:
+                work.finish(source=source)
+            finally:
+                del call, work  # their tensors are free
+                with self._changed:
+                    self._busy = False
+                    self._changed.notify_all()
+
+    def close(self, seconds: float) -> None:
+        """Wait for what is queued, and end the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(seconds)
