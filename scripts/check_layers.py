@@ -1,6 +1,6 @@
 """Check that the layers point one way: the contracts under [tool.importlinter] in pyproject.toml.
 
-Import-linter reads one folder per package, and an editable install has six. So the portions are first merged, as
+Import-linter reads one folder per package, and an editable install has seven. So the portions are first merged, as
 pip would merge their wheels.
 """
 

@@ -136,7 +136,8 @@ def test_the_meta_distribution_is_nothing_but_dependencies(wheels):
     required = metadata(wheels["weft"]).get_all("Requires-Dist")
     always = {re.match(r"[\w-]+", line)[0] for line in required if "extra ==" not in line}
     assert always == {"weft-core", "weft-backend-cpu", "weft-nn"}
-    assert set(metadata(wheels["weft"]).get_all("Provides-Extra")) == {"all", "cuda", "fast", "text", "vision"}
+    extras = {"all", "cuda", "distributed", "fast", "text", "vision"}
+    assert set(metadata(wheels["weft"]).get_all("Provides-Extra")) == extras
 
 
 def test_core_and_a_backend_alone_compute_gradients(bare):
@@ -146,6 +147,9 @@ def test_core_and_a_backend_alone_compute_gradients(bare):
     for name, package in portions.items():
         assert f"install it with: pip install weft-{package}" in environment.error(f"import weft; weft.{name}")
     assert "install it with: pip install weft-nn" in environment.error("import weft; weft.utils.data")
+    environment.run("import weft; assert not weft.distributed.is_available() and not weft.distributed.is_initialized()")
+    asked = environment.error("import weft; weft.distributed.all_reduce")
+    assert "install it with: pip install weft-distributed" in asked
 
 
 def test_core_alone_says_that_no_backend_is_installed(bare):
@@ -160,6 +164,7 @@ def test_removing_one_plugin_leaves_the_rest_working(bare):
         "backend-cuda": "import weft; weft.backend_cuda; weft.cuda.is_available()",
         "text": "import weft; weft.text",
         "vision": "import weft; weft.vision.transforms",
+        "distributed": "import weft; weft.distributed.init_process_group(); weft.distributed.barrier()",
         "nn": "import weft; weft.nn.Linear(2, 1)(weft.ones(3, 2)).sum().backward(); weft.optim; weft.utils.data",
         "backend-cpu": GRADIENT,
     }

@@ -38,7 +38,7 @@ class Buffer:
 
 
 def joined(tensors: Sequence[Any], fill: bool) -> Any:
-    """A flat tensor that has the elements of several, one after the other; uninitialized unless they are to be there."""
+    """A flat tensor with room for the elements of several, one after the other, and with ``fill`` their values."""
     if fill:
         return weft.cat([each.detach().reshape(-1) for each in tensors])
     first = tensors[0]
