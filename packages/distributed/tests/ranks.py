@@ -16,6 +16,7 @@ import importlib.util
 import os
 import pickle
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -69,11 +70,18 @@ def start(folder, job, size, backend, environment):
     if backend == "mpi":
         mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
         return [subprocess.Popen([mpiexec, "-n", str(size), *command], env=base, **options)]
-    meeting = f"file://{folder}/meeting"
+    meeting = f"tcp://127.0.0.1:{free_port()}"
     return [
         subprocess.Popen(command, env={**base, "TEST_RANK": f"{rank} {size} {meeting}"}, **options)
         for rank in range(size)
     ]
+
+
+def free_port():
+    """A port that nobody listens at."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
 
 
 def work():

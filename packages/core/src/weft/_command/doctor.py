@@ -23,7 +23,15 @@ from weft.plugins import backend, status
 
 Line = tuple[str, str]
 
-PACKAGES = ("weft-core", "weft-backend-cpu", "weft-backend-cuda", "weft-nn", "weft-distributed", "weft-text", "weft-vision")
+PACKAGES = (
+    "weft-core",
+    "weft-backend-cpu",
+    "weft-backend-cuda",
+    "weft-nn",
+    "weft-distributed",
+    "weft-text",
+    "weft-vision",
+)
 
 OPTIONAL = (  # module, what it is for, what installs it
     ("scipy", "more of linear algebra, rare special functions", "pip install 'weft-backend-cpu[scientific]'"),

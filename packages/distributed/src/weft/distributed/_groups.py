@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from weft.distributed.rendezvous import rendezvous
-
 from weft.distributed._backends import Backend, default_backend, makers_of
 from weft.distributed._process_group import ProcessGroup
 from weft.distributed.constants import default_pg_timeout
+from weft.distributed.rendezvous import rendezvous
 from weft.distributed.stores import HashStore, PrefixStore
 
 __all__ = [

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.distributed.rendezvous import register_rendezvous_handler, rendezvous
-
 from weft.distributed._backends import Backend, is_backend_available
 from weft.distributed._collectives import (
     all_gather,
@@ -29,8 +27,8 @@ from weft.distributed._errors import (
     DistBackendError,
     DistError,
     DistNetworkError,
-    DistQueueEmptyError,
     DistStoreError,
+    QueueEmptyError,
 )
 from weft.distributed._groups import (
     GroupMember,
@@ -66,7 +64,8 @@ from weft.distributed._process_group import ProcessGroup
 from weft.distributed._reduce_ops import PremulSum, ReduceOp
 from weft.distributed._work import Work
 from weft.distributed.constants import default_pg_timeout as default_pg_timeout
-from weft.distributed.stores import FileStore, HashStore, PrefixStore, Store, TCPStore
+from weft.distributed.rendezvous import register_rendezvous_handler, rendezvous
+from weft.distributed.stores import HashStore, PrefixStore, Store, TCPStore
 
 __all__ = [
     "Backend",
@@ -74,9 +73,8 @@ __all__ = [
     "DistBackendError",
     "DistError",
     "DistNetworkError",
-    "DistQueueEmptyError",
+    "QueueEmptyError",
     "DistStoreError",
-    "FileStore",
     "GroupMember",
     "HashStore",
     "P2POp",
