@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
-from types import FunctionType, ModuleType, TracebackType
+from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 import weft
@@ -60,6 +60,12 @@ class Alias(Loader):
         sys.modules[spec.name] = importlib.import_module(spec.origin)
         if spec.name == "torch":
             bring_along()
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """The code of weft's module, for ``python -m torch.distributed.run``."""
+        spec = importlib.util.find_spec(weft_name(fullname) or fullname)
+        code: CodeType | None = spec.loader.get_code(spec.name) if spec is not None else None  # type: ignore[union-attr]
+        return code
 
 
 class MadeByPackage(Loader):
@@ -225,6 +231,11 @@ class Renaming(Loader):
         """What the other one makes."""
         made: ModuleType | None = self.loader.create_module(spec)
         return made
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """The code of a module that is to be run, not imported."""
+        code: CodeType | None = self.loader.get_code(fullname)
+        return code
 
     def exec_module(self, module: ModuleType) -> None:
         """Load the module; it is there under PyTorch's name as soon as under weft's."""

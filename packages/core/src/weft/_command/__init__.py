@@ -10,6 +10,7 @@ import weft
 
 COMMANDS = {  # the files of the subcommands
     "doctor": "doctor",
+    "launch": "launch",
     "plugins": "plugins",
     "provide-torch": "provide_torch",
     "run": "run",
@@ -59,7 +60,12 @@ def make_parser(names: Iterable[str]) -> argparse.ArgumentParser:
 
 
 def split(argv: list[str]) -> tuple[list[str], list[str]]:
-    """Cut ``run [-m | -c] program args...`` before the args: those belong to the program, ``--help`` among them."""
+    """Cut ``run [-m | -c] program args...`` before the args: those belong to the program, ``--help`` among them.
+
+    The launcher's options are its own, too: they are cut from ``launch``.
+    """
+    if argv[:1] == ["launch"]:
+        return argv[:1], argv[1:]
     if argv[:1] == ["run"]:
         for index, argument in enumerate(argv[1:], start=1):
             if not argument.startswith("-") or argument == "-" or argv[index - 1] == "-c":

@@ -38,6 +38,7 @@ Summary: {own} by PyTorch's name
 {requirements}
 Installed by `weft provide-torch`: no part of PyTorch.
 """
+COMMANDS = {"torch": "[console_scripts]\ntorchrun = torch.distributed.run:main\n"}
 WHEEL = "Wheel-Version: 1.0\nGenerator: weft\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
@@ -128,6 +129,8 @@ def write_wheel(name: str, folder: Path) -> Path:
         f"{information}/METADATA": METADATA.format(name=name, version=version, own=own, requirements=requirements),
         f"{information}/WHEEL": WHEEL,
     }
+    if name in COMMANDS:
+        files[f"{information}/entry_points.txt"] = COMMANDS[name]
     record = "".join(f"{path},{digest(text)},{len(text.encode())}\n" for path, text in files.items())
     files[f"{information}/RECORD"] = f"{record}{information}/RECORD,,\n"
     wheel = folder / f"{name}-{version}-py3-none-any.whl"

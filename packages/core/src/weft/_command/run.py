@@ -20,6 +20,8 @@ from typing import Any
 
 from weft._as_torch.switch import as_torch
 
+PYTORCH_COMMANDS = {"torchrun": "weft.distributed.run"}  # the module that stands for each
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``weft run``."""
@@ -33,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
     """Become the program; it ends as the program ends."""
     as_torch()
     program = args.program[0]
+    if program in PYTORCH_COMMANDS and not (args.as_module or args.as_code or os.path.exists(program)):
+        args.as_module, program = True, PYTORCH_COMMANDS[program]
     try:
         if args.as_module:
             code, main = prepare_module(program)
@@ -95,7 +99,7 @@ def prepare_module(name: str) -> tuple[CodeType, ModuleType]:
     if spec is None or code is None:
         raise ImportError(f"no module named {name!r} that can be run")
     main = ModuleType("__main__")
-    main.__file__ = spec.origin
+    main.__file__ = spec.origin if spec.has_location else code.co_filename
     main.__loader__ = spec.loader
     main.__package__ = spec.parent
     main.__spec__ = spec

@@ -1,0 +1,1 @@
+"""Agents: one for each machine, which starts and watches its workers."""
