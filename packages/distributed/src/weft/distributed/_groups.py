@@ -182,10 +182,11 @@ def destroy_process_group(group: Any = None) -> None:
     """
     if group == GroupMember.NON_GROUP_MEMBER:
         return
-    ended = GroupMember.WORLD if group is None else group
+    world = GroupMember.WORLD
+    ended = world if group is None else group
     if ended is None or groups.by_name.get(ended.group_name) is not ended:
         raise ValueError("Invalid process group specified")
-    if ended is not GroupMember.WORLD:
+    if ended is not world:
         ended.shutdown()
         del groups.by_name[ended.group_name]
         return

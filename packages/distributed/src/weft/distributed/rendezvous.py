@@ -29,6 +29,7 @@ def rendezvous(
     host, port = parsed.hostname, parsed.port
     if parsed.scheme == "env":
         host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-    assert host is not None and port is not None
+    assert host is not None
+    assert port is not None
     agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
     yield TCPStore(host, port, world_size, rank == 0 and not agent, timeout=timeout), rank, world_size
