@@ -10,10 +10,13 @@ from datetime import timedelta
 from typing import Any
 
 from weft.distributed._backends import Backend, default_backend, makers_of
+from weft.distributed._errors import DistError
 from weft.distributed._process_group import ProcessGroup
 from weft.distributed.constants import default_pg_timeout
 from weft.distributed.rendezvous import rendezvous
 from weft.distributed.stores import HashStore, PrefixStore
+
+FAREWELL = timedelta(seconds=5)  # how long the process that holds the store waits for others to be done with it
 
 __all__ = [
     "GroupMember",
@@ -192,18 +195,29 @@ def destroy_process_group(group: Any = None) -> None:
         return
     for each in reversed(list(groups.by_name.values())):
         each.shutdown()
-    close = getattr(groups.store, "close", None)
+    part(ended, FAREWELL)
     groups.__init__()  # type: ignore[misc]
     GroupMember.WORLD = None
-    if close is not None:
-        close()
+
+
+def part(world: ProcessGroup, patience: timedelta) -> None:
+    """Say that this process needs the store no more; the first, which may hold it, waits until all have said so."""
+    keys = [f"ended/{rank}" for rank in world.ranks]
+    try:
+        groups.store.set(keys[world.rank()], b"")
+        if world.rank() == 0:
+            groups.store.wait(keys, patience)
+    except DistError:  # somebody is gone, without a word
+        pass
 
 
 @atexit.register
 def end() -> None:
     """Let go of the others when the program ends, without waiting for them."""
-    for each in groups.by_name.values():
-        each.abort()
+    if GroupMember.WORLD is not None:
+        for each in groups.by_name.values():
+            each.abort()
+        part(GroupMember.WORLD, timedelta(0))
 
 
 def begun(name: str) -> ProcessGroup:
