@@ -59,6 +59,7 @@ class StoreRendezvous(RendezvousHandler):
         self.round = 0
         self.rank = 0
         self.nodes = 1
+        self._holds_store = False
         self._is_numbered = parameters.backend == "static"
         self._store: Store | None = None
         self._address: RendezvousStoreInfo | None = None
@@ -129,7 +130,7 @@ class StoreRendezvous(RendezvousHandler):
                 if self.look():
                     return False
                 time.sleep(PAUSE_SECONDS)
-            if self._holds_store():  # the others look until they see it
+            if self._holds_store:  # the others look until they see it
                 self.store.add(f"{self.round}/left", 1)
                 self._await(lambda: self._number("left") >= self.nodes, time.monotonic() + 1)
             else:
@@ -145,7 +146,7 @@ class StoreRendezvous(RendezvousHandler):
     def set_closed(self) -> None:
         with contextlib.suppress(DistError):  # who held the store has ended
             self.store.set("closed", "1")
-            if self.nodes > 1 and self._holds_store():  # so that the others see why
+            if self.nodes > 1 and self._holds_store:  # so that the others see why
                 time.sleep(4 * PAUSE_SECONDS)
 
     def shutdown(self) -> bool:
@@ -229,7 +230,7 @@ class StoreRendezvous(RendezvousHandler):
             yield
         except DistError as error:
             raise RendezvousConnectionError(
-                f"rendezvous {self.parameters.run_id!r}: no answer from the store at {self.parameters.endpoint}: {error}"
+                f"rendezvous {self.parameters.run_id!r}: no answer at {self.parameters.endpoint}: {error}"
             ) from error
 
     # The store
@@ -238,19 +239,20 @@ class StoreRendezvous(RendezvousHandler):
         """Hold the store, or connect to it."""
         host, port = split_endpoint(self.parameters.endpoint, 29500 if self._is_numbered else DEFAULT_PORT)
         timeout = timedelta(seconds=self.join_seconds)
-        if self._holds_store():
+        if self._is_to_hold_store():
             try:
                 store = TCPStore(host, port, None, True, timeout, wait_for_workers=False)
             except (DistError, OSError):
                 if self._is_numbered:
                     raise
             else:
+                self._holds_store = True
                 self._address = RendezvousStoreInfo(host, store.port)
                 return store
         self._address = RendezvousStoreInfo(host, port)
         return TCPStore(host, port, None, False, timeout)
 
-    def _holds_store(self) -> bool:
+    def _is_to_hold_store(self) -> bool:
         if self._is_numbered:
             return int(self.parameters.get("rank", 0)) == 0
         told = self.parameters.get_as_bool("is_host")
