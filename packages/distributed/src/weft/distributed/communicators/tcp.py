@@ -1,61 +1,478 @@
-"""Messages through the store."""
+"""`TcpCommunicator`: messages over plain sockets, which every machine has."""
 
 from __future__ import annotations
 
-from collections import Counter
+import os
+import socket
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from enum import IntEnum
+from functools import partial
 from typing import Any
 
 import numpy
 
+from weft.distributed._endpoint import Address, ask_status, endpoint_for, open_channel
+from weft.distributed._errors import DistBackendError, DistError, DistNetworkError, DistStoreError
 from weft.distributed._reduce_ops import ReduceOp, combine
-from weft.distributed.communicators.base import Communicator
+from weft.distributed.communicators._dtypes import code_of_dtype, name_of_dtype
+from weft.distributed.communicators._links import (
+    Deadline,
+    Flow,
+    Incoming,
+    Link,
+    LinkTimeoutError,
+    Outgoing,
+    PeerGoneError,
+    as_bytes,
+    exchange,
+)
+from weft.distributed.communicators._mailbox import Mailbox, send_message
+from weft.distributed.communicators.base import Communicator, split
 from weft.plugins import hookimpl
 
-__all__ = ["TcpCommunicator"]
+__all__ = ["TcpCommunicator", "weft_communicator"]
+
+SMALL_BYTES = 1 << 15  # of all that a process sends, so that all send to all in one step
+PROBE_SECONDS = 1.0  # how long one waits for a connection until one looks whether the other is still there
+COLLECTIVES, MESSAGES = "collectives", "messages"  # channels
+
+
+class Call(IntEnum):
+    """A collective, as the headers of its messages say it."""
+
+    broadcast = 1
+    all_reduce = 2
+    all_gather = 3
+    gather = 4
+    scatter = 5
+    reduce_scatter = 6
+    all_to_all = 7
+    barrier = 8
+
+
+class Header:
+    """What precedes the data of a collective, so that two that do not fit are told from one another."""
+
+    FORMAT = struct.Struct("!BBHIQ")  # call, dtype's code, op or root, sequence number, bytes
+    LENGTH = FORMAT.size
+
+    def __init__(self, call: Call, sequence: int, array: Any, detail: int = 0) -> None:
+        self.fields = (
+            call,
+            code_of_dtype(array.dtype),
+            detail & 0xFFFF,
+            sequence & 0xFFFFFFFF,
+            array.nbytes,
+        )
+        self.array = array
+        self.data = self.FORMAT.pack(*self.fields)
+
+    def check(self, data: Any, rank: int, own_rank: int) -> None:
+        """Compare with what another process sent."""
+        if data != self.data:
+            theirs = _describe(*self.FORMAT.unpack(data))
+            raise DistBackendError(f"rank {own_rank} called {_describe(*self.fields)}, but rank {rank} called {theirs}")
+
+
+def _describe(call: int, code: int, detail: int, sequence: int, nbytes: int) -> str:
+    name = Call(call).name if call in Call.__members__.values() else f"operation {call}"
+    if call in (Call.all_reduce, Call.reduce_scatter) and detail < len(ReduceOp):
+        name += f"({ReduceOp(detail).name})"
+    elif call in (Call.broadcast, Call.gather, Call.scatter):
+        name += f"(root {detail})"
+    return f"{name} #{sequence} of {nbytes} bytes of {name_of_dtype(code)}"
+
+
+class _Route:
+    """The way of messages to one process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.link: Link | None = None
 
 
 class TcpCommunicator(Communicator):
-    """Messages through the store."""
+    """Messages over plain sockets. The connections are made when they are first used.
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._count: Counter[Any] = Counter()
+    Collectives of small arrays send from all to all in one step; those of large ones go round a ring, each piece
+    passed on as soon as it has come. Results are the same on all processes, and from run to run.
+
+    Attributes
+    ----------
+    status : callable
+        Returns what `who_is_missing` tells other processes about this one: the sequence number of the last operation
+        that was started, what it is, and whether it is finished.
+    """
+
+    def __init__(self, store: Any, rank: int, size: int, timeout: timedelta) -> None:
+        super().__init__(store, rank, size, timeout)
+        self.status: Callable[[], tuple[int, str, bool]] = self._own_status
+        self._pid = os.getpid()
+        self._sequence = 0
+        self._is_busy = False
+        self._failure: str | None = None  # why nothing can be sent any more
+        self._links: dict[int, Link] = {}
+        self._accepted = threading.Condition()
+        self._outgoing = {peer: _Route() for peer in range(size)}
+        self._mailbox = Mailbox(rank, size, self._check_peer)
+        self._addresses: dict[int, Address] = {}
+        self._endpoint, self._address = endpoint_for(store, self)
+        store.set(f"endpoint/{rank}", self._address.pack())
+
+    # Messages of pairs
 
     def send(self, array: Any, dst: int, tag: int) -> None:
-        key = (self.rank, dst, tag)
-        self._count[key] += 1
-        self.store.set(f"{key} {self._count[key]}", array.view(numpy.uint8).tobytes())
+        with _Guard(self, f"send to rank {dst}") as (_, deadline):
+            outgoing = self._outgoing[dst]
+            with outgoing.lock:
+                if outgoing.link is None:
+                    outgoing.link = self._open(dst, MESSAGES, deadline)
+                send_message(outgoing.link, array, tag, deadline)
 
     def recv(self, array: Any, src: int | None, tag: int) -> int:
-        assert src is not None
-        key = (src, self.rank, tag)
-        self._count[key] += 1
-        array.view(numpy.uint8)[...] = numpy.frombuffer(self.store.get(f"{key} {self._count[key]}"), numpy.uint8)
-        return src
+        with _Guard(self, f"recv from {'any rank' if src is None else f'rank {src}'}") as (_, deadline):
+            return self._mailbox.receive(array, src, tag, deadline)
+
+    # Collectives
 
     def broadcast(self, array: Any, root: int) -> None:
-        for rank in range(self.size):
-            if self.rank == root != rank:
-                self.send(array, rank, -2)
-        if self.rank != root:
-            self.recv(array, root, -2)
+        with self._collective(Call.broadcast, array, root) as (header, deadline):
+            position = (self.rank - root) % self.size
+            if array.nbytes * self.size <= SMALL_BYTES or self.size == 2:
+                self._broadcast_by_tree(array, root, position, header, deadline)
+                return
+            before = (self.rank - 1) % self.size if position else None
+            after = (self.rank + 1) % self.size if position < self.size - 1 else None
+            ready = 0 if position else array.nbytes
+            incoming, outgoing = [[] if rank is None else [array] for rank in (before, after)]
+            self._flow(header, deadline, before, incoming, after, outgoing, ready)
+
+    def _broadcast_by_tree(self, array: Any, root: int, position: int, header: Header, deadline: Deadline) -> None:
+        """Receive from the process without one's highest bit, and send to those with higher ones."""
+        if position:
+            parent = position & ~(1 << (position.bit_length() - 1))
+            self._exchange(header, [], [((parent + root) % self.size, array)], deadline)
+        children = [position + (1 << bit) for bit in range(position.bit_length(), (self.size - 1).bit_length())]
+        sends = [((child + root) % self.size, array) for child in children if child < self.size]
+        self._exchange(header, sends, [], deadline)
 
     def all_reduce(self, array: Any, op: ReduceOp) -> None:
-        output = numpy.empty(array.size * self.size, array.dtype)
-        self.all_gather(output, array)
-        parts = self.parts(output)
-        array[...] = parts[0]
-        for part in parts[1:]:
-            combine(numpy, op, array, part)
+        with self._collective(Call.all_reduce, array, op.value) as (header, deadline):
+            if array.nbytes * (self.size - 1) <= SMALL_BYTES:
+                self._all_reduce_at_once(array, op, header, deadline)
+                return
+            parts = numpy.array_split(array, self.size)
+            steps = range(2 * self.size - 2)
+            outgoing = [parts[(self.rank - step) % self.size] for step in steps]
+            incoming = [parts[(self.rank - step - 1) % self.size] for step in steps]
+            self._ring(header, deadline, incoming, outgoing, op, self.size - 1)
+
+    def _all_reduce_at_once(self, array: Any, op: ReduceOp, header: Header, deadline: Deadline) -> None:
+        """Join the arrays of all, by rank, so that all get the same bits."""
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        received = {rank: numpy.empty_like(array) for rank in others}
+        self._exchange(header, [(rank, array) for rank in others], list(received.items()), deadline)
+        if self.rank == 0:
+            joined = array
+        else:
+            received[self.rank] = array
+            joined = received[0]
+        for rank in range(1, self.size):
+            combine(numpy, op, joined, received[rank])
+        if joined is not array:
+            array[...] = joined
 
     def all_gather(self, output: Any, array: Any) -> None:
-        for rank, part in enumerate(self.parts(output)):
-            if rank == self.rank:
-                part[...] = array
-            self.broadcast(part, rank)
+        with self._collective(Call.all_gather, array) as (header, deadline):
+            parts = self.parts(output)
+            parts[self.rank][...] = array
+            if array.nbytes * (self.size - 1) <= SMALL_BYTES:
+                others = [rank for rank in range(self.size) if rank != self.rank]
+                receives = [(rank, parts[rank]) for rank in others]
+                self._exchange(header, [(rank, array) for rank in others], receives, deadline)
+                return
+            outgoing = [parts[(self.rank - step) % self.size] for step in range(self.size - 1)]
+            incoming = [parts[(self.rank - step - 1) % self.size] for step in range(self.size - 1)]
+            self._ring(header, deadline, incoming, outgoing)
+
+    def reduce_scatter(self, output: Any, input: Any, op: ReduceOp) -> None:
+        with self._collective(Call.reduce_scatter, input, op.value) as (header, deadline):
+            parts = self.parts(input.copy())
+            outgoing = [parts[(self.rank - step - 1) % self.size] for step in range(self.size - 1)]
+            incoming = [parts[(self.rank - step - 2) % self.size] for step in range(self.size - 1)]
+            self._ring(header, deadline, incoming, outgoing, op, self.size - 1)
+            output[...] = parts[self.rank]
+
+    def gather(self, output: Any | None, array: Any, root: int) -> None:
+        with self._collective(Call.gather, array, root) as (header, deadline):
+            if self.rank != root:
+                self._exchange(header, [(root, array)], [], deadline)
+                return
+            parts = self.parts(output)
+            parts[root][...] = array
+            receives = [(rank, part) for rank, part in enumerate(parts) if rank != root]
+            self._exchange(header, [], receives, deadline)
+
+    def scatter(self, array: Any, input: Any | None, root: int) -> None:
+        with self._collective(Call.scatter, array, root) as (header, deadline):
+            if self.rank != root:
+                self._exchange(header, [], [(root, array)], deadline)
+                return
+            parts = self.parts(input)
+            array[...] = parts[root]
+            self._exchange(header, [(rank, part) for rank, part in enumerate(parts) if rank != root], [], deadline)
+
+    def all_to_all(self, output: Any, input: Any, output_counts: Sequence[int], input_counts: Sequence[int]) -> None:
+        with self._collective(Call.all_to_all, input) as (_, deadline):
+            sent, received = split(input, input_counts), split(output, output_counts)
+            received[self.rank][...] = sent[self.rank]
+            others = [(self.rank + distance) % self.size for distance in range(1, self.size)]
+            sends = [(rank, sent[rank]) for rank in others]
+            self._exchange(None, sends, [(rank, received[rank]) for rank in others], deadline)
+
+    def barrier(self) -> None:
+        nothing = numpy.empty(0, numpy.uint8)
+        with self._collective(Call.barrier, nothing) as (header, deadline):
+            distance = 1
+            while distance < self.size:
+                sends = [((self.rank + distance) % self.size, nothing)]
+                receives = [((self.rank - distance) % self.size, nothing)]
+                self._exchange(header, sends, receives, deadline)
+                distance *= 2
+
+    # How collectives move arrays
+
+    def _exchange(
+        self,
+        header: Header | None,
+        sends: Sequence[tuple[int, Any]],
+        receives: Sequence[tuple[int, Any]],
+        deadline: Deadline,
+    ) -> None:
+        """Send arrays to processes and receive arrays from processes, all at the same time."""
+        outgoing, incoming = [], []
+        for rank, array in sends:
+            own = header or Header(Call.all_to_all, self._sequence, array)
+            outgoing.append(Outgoing(self._link(rank, deadline), own.data, as_bytes(array)))
+        for rank, array in receives:
+            expected = header or Header(Call.all_to_all, self._sequence, array)
+            check = partial(expected.check, own_rank=self.rank)
+            incoming.append(Incoming(self._link(rank, deadline), Header.LENGTH, as_bytes(array), check))
+        exchange(outgoing, incoming, deadline)
+
+    def _ring(
+        self,
+        header: Header,
+        deadline: Deadline,
+        incoming: Sequence[Any],
+        outgoing: Sequence[Any],
+        op: ReduceOp = ReduceOp.SUM,
+        num_combined: int = 0,
+    ) -> None:
+        """Send arrays to the next process while others come from the previous one, which are then sent in turn."""
+        before, after = (self.rank - 1) % self.size, (self.rank + 1) % self.size
+        self._flow(header, deadline, before, incoming, after, outgoing, outgoing[0].nbytes, op, num_combined)
+
+    def _flow(
+        self,
+        header: Header,
+        deadline: Deadline,
+        before: int | None,
+        incoming: Sequence[Any],
+        after: int | None,
+        outgoing: Sequence[Any],
+        ready: int,
+        op: ReduceOp = ReduceOp.SUM,
+        num_combined: int = 0,
+    ) -> None:
+        nothing = header.array[:0]
+        sends = [] if after is None else [(after, nothing)]
+        receives = [] if before is None else [(before, nothing)]
+        self._exchange(header, sends, receives, deadline)
+        source = None if before is None else self._link(before, deadline)
+        to = None if after is None else self._link(after, deadline)
+        Flow(source, incoming, to, outgoing, ready, partial(combine, numpy, op), num_combined).run(deadline)
+
+    # Connections
+
+    def _link(self, rank: int, deadline: Deadline) -> Link:
+        """The connection of collectives to a process: the higher rank makes it, and the lower one waits for it."""
+        link = self._links.get(rank)
+        if link is not None:
+            return link
+        if rank < self.rank:
+            link = self._links[rank] = self._open(rank, COLLECTIVES, deadline)
+            return link
+        with self._accepted:
+            while rank not in self._links:
+                self._check_peer(None)
+                remaining = deadline.remaining()
+                if remaining <= 0:
+                    raise LinkTimeoutError(f"no connection from rank {rank} within {deadline.seconds:g} s")
+                if not self._accepted.wait(min(remaining, PROBE_SECONDS)):
+                    self._accepted.release()
+                    try:
+                        self._check_peer(rank)
+                    finally:
+                        self._accepted.acquire()
+            return self._links[rank]
+
+    def _open(self, rank: int, channel: str, deadline: Deadline) -> Link:
+        address = self._address_of(rank, deadline.remaining())
+        try:
+            return Link(open_channel(address, self.rank, channel, max(0.1, deadline.remaining()), f"rank {rank}"), rank)
+        except DistNetworkError as error:
+            raise PeerGoneError(f"rank {rank} cannot be reached: {error}") from error
+
+    def _address_of(self, rank: int, seconds: float) -> Address:
+        if rank not in self._addresses:
+            key = f"endpoint/{rank}"
+            try:
+                self.store.wait([key], timedelta(seconds=max(0.0, seconds)))
+            except DistStoreError as error:
+                raise LinkTimeoutError(f"rank {rank} has not joined the group within {seconds:g} s") from error
+            self._addresses[rank] = Address.unpack(self.store.get(key))
+        return self._addresses[rank]
+
+    def _check_peer(self, rank: int | None) -> None:
+        """Raise if this communicator has failed, or the process of a rank is gone."""
+        if self._failure is not None:
+            raise DistBackendError(self._failure)
+        if rank is None or (rank not in self._addresses and not self.store.check([f"endpoint/{rank}"])):
+            return
+        try:
+            status = ask_status(self._address_of(rank, 1.0), PROBE_SECONDS, f"rank {rank}")
+        except DistNetworkError as error:
+            if _is_refused(error):
+                raise PeerGoneError(f"rank {rank} is gone (its process ended?)") from error
+            return
+        if status is None:
+            raise PeerGoneError(f"rank {rank} has left the group")
+
+    def accept(self, rank: int, channel: str, connection: socket.socket) -> None:
+        """Take a connection from the process of a rank; for the endpoint's thread."""
+        if not 0 <= rank < self.size or rank == self.rank or channel not in (COLLECTIVES, MESSAGES):
+            connection.close()
+            return
+        link = Link(connection, rank)
+        if channel == MESSAGES:
+            self._mailbox.connect(rank, link)
+        else:
+            with self._accepted:
+                self._links[rank] = link
+                self._accepted.notify_all()
+        if self._failure is not None:
+            link.shutdown()
+
+    # Faults
+
+    def describe(self) -> tuple[int, str, bool]:
+        """What other processes are told when they ask; for the endpoint's thread."""
+        return self.status()
+
+    def _own_status(self) -> tuple[int, str, bool]:
+        return self._sequence, "", not self._is_busy
+
+    def who_is_missing(self, sequence: int) -> str:
+        """Ask all other processes what they are at, and say who has not come to an operation.
+
+        Parameters
+        ----------
+        sequence : int
+            The number of the operation that this process waits in, as `status` counts.
+        """
+        others = [rank for rank in range(self.size) if rank != self.rank]
+        with ThreadPoolExecutor(min(32, max(1, len(others)))) as pool:
+            reports = pool.map(partial(self._report, sequence), others)
+        return "; ".join(report for report in reports if report) or "all other ranks have started it"
+
+    def _report(self, sequence: int, rank: int) -> str:
+        try:
+            if rank not in self._addresses and not self.store.check([f"endpoint/{rank}"]):
+                return f"rank {rank} has not joined the group"
+            status = ask_status(self._address_of(rank, 1.0), 2 * PROBE_SECONDS, f"rank {rank}")
+        except DistError as error:
+            return f"rank {rank} is gone" if _is_refused(error) else f"rank {rank} does not answer"
+        if status is None:
+            return f"rank {rank} has left the group"
+        last, description, is_finished = status
+        if last >= sequence:
+            return ""
+        state = "finished" if is_finished else "not finished"
+        return f"rank {rank} has not started #{sequence} (last: {description or 'operation'} #{last}, {state})"
+
+    def _collective(self, call: Call, array: Any, detail: int = 0) -> _Guard:
+        self._sequence += 1
+        return _Guard(self, call.name, Header(call, self._sequence, array, detail))
+
+    def _fail(self, name: str, error: BaseException) -> None:
+        """After an error in the middle of messages nothing that comes can be understood."""
+        if self._failure is None:
+            self._failure = f"{name} failed in rank {self.rank} before: {error}"
+
+    def abort(self) -> None:
+        if self._failure is None:
+            self._failure = f"the process group was aborted in rank {self.rank}"
+        for link in self._all_links():
+            link.shutdown()
+        self._mailbox.shutdown()
+        with self._accepted:
+            self._accepted.notify_all()
+
+    def close(self) -> None:
+        if self._pid != os.getpid():
+            return
+        self._endpoint.leave(self._address)
+        self._failure = self._failure or "the process group was destroyed"
+        for link in self._all_links():
+            link.close()
+        self._mailbox.close()
+
+    def _all_links(self) -> list[Link]:
+        sending = [outgoing.link for outgoing in self._outgoing.values() if outgoing.link is not None]
+        return [*self._links.values(), *sending]
+
+
+class _Guard:
+    """What every call does around its messages: refuse after a failure or a fork, and note failures."""
+
+    def __init__(self, communicator: TcpCommunicator, name: str, header: Header | None = None) -> None:
+        self._communicator = communicator
+        self._name = name
+        self._header = header
+
+    def __enter__(self) -> tuple[Any, Deadline]:
+        communicator = self._communicator
+        if communicator._failure is not None:
+            raise DistBackendError(communicator._failure)
+        if communicator._pid != os.getpid():
+            raise DistBackendError(
+                f"{self._name}: this process was forked from the one that made the process group, and cannot use its "
+                "connections; call init_process_group in it"
+            )
+        communicator._is_busy = True
+        return self._header, Deadline(communicator.timeout.total_seconds())
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        communicator = self._communicator
+        communicator._is_busy = False
+        if error is None:
+            return
+        if isinstance(error, PeerGoneError) and communicator._failure is not None:
+            raise DistBackendError(communicator._failure) from error
+        communicator._fail(self._name, error)
+
+
+def _is_refused(error: BaseException) -> bool:
+    """Whether nobody listens any more where a process did."""
+    return isinstance(error.__cause__, ConnectionRefusedError)
 
 
 @hookimpl
-def weft_communicator(backend: str) -> type[Communicator]:
-    """Bring this engine."""
-    return TcpCommunicator
+def weft_communicator(backend: str) -> Callable[..., Any] | None:
+    """Bring the backend ``tcp``."""
+    return TcpCommunicator if backend == "tcp" else None

@@ -1,0 +1,191 @@
+"""`Endpoint`: where the other processes reach this one, for connections of its communicators and for questions.
+
+A process has one endpoint for each of its addresses, with one listening socket and one thread, as long as a
+communicator uses it. A communicator is known there by a random token, which it publishes with the address in the
+store of its group. Who connects says first what for: to open a channel to a communicator (the connection is then
+handed to it), or to ask what the communicator is at.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from enum import IntEnum
+from typing import Any, Protocol
+
+from weft.distributed._errors import DistNetworkError
+from weft.distributed._message_server import MessageServer, Peer, listen
+from weft.distributed._messages import MessageError, encode, matches, receive_message
+from weft.distributed.stores.base import PrefixStore, Store
+from weft.distributed.stores.tcp import TCPStore, connect
+
+__all__ = ["Address", "Endpoint", "Member", "ask_status", "endpoint_for", "open_channel"]
+
+MAX_LENGTH = 4096
+
+
+class Request(IntEnum):
+    """What somebody who connects to an endpoint wants; each begins with the token of a communicator."""
+
+    OPEN = 1  # token, rank, channel -> is it open?
+    STATUS = 2  # token -> sequence number, description, is it finished?
+
+
+class Member(Protocol):
+    """What an endpoint asks of a communicator, from its thread."""
+
+    def accept(self, rank: int, channel: str, connection: socket.socket) -> None:
+        """Take a connection from the process of a rank."""
+
+    def describe(self) -> tuple[int, str, bool]:
+        """The last operation that was started: its sequence number, what it is, and whether it is finished."""
+
+
+class Address:
+    """Where a communicator is reached: host, port and token."""
+
+    def __init__(self, host: str, port: int, token: str) -> None:
+        self.host, self.port, self.token = host, port, token
+
+    def pack(self) -> str:
+        """As a string, for a store."""
+        return f"{self.host} {self.port} {self.token}"
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Address:
+        """The reverse of `pack`."""
+        host, port, token = data.decode().split(" ")
+        return cls(host, int(port), token)
+
+
+class Endpoint:
+    """A listening socket and its thread. Use `endpoint_for`.
+
+    Parameters
+    ----------
+    host : str
+        This process's address.
+    """
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+        self.pid = os.getpid()
+        self._members: dict[str, Member] = {}
+        self._server = MessageServer(listen(host, 0), "weft-endpoint", MAX_LENGTH, self._on_message)
+
+    def join(self, member: Member) -> Address:
+        """Make a communicator known, and return where others reach it."""
+        token = secrets.token_hex(8)
+        with _lock:
+            self._members[token] = member
+        return Address(self.host, self._server.address[1], token)
+
+    def leave(self, address: Address) -> None:
+        """Forget a communicator. The last one's endpoint ends."""
+        with _lock:
+            self._members.pop(address.token, None)
+            if self._members:
+                return
+            if _endpoints.get((self.host, self.pid)) is self:
+                del _endpoints[self.host, self.pid]
+        self._server.close()
+
+    def _on_message(self, peer: Peer, code: int, fields: list[Any]) -> None:
+        member = self._members.get(fields[0]) if fields and isinstance(fields[0], str) else None
+        if code == Request.OPEN and matches(fields, str, int, str):
+            if member is None:
+                self._server.send(peer, encode(code, 0))
+                return
+            self._server.send(peer, encode(code, 1))
+            connection, _ = self._server.detach(peer)
+            member.accept(fields[1], fields[2], connection)
+        elif code == Request.STATUS and matches(fields, str):
+            sequence, description, is_finished = member.describe() if member else (0, "", True)
+            self._server.send(peer, encode(code, int(member is not None), sequence, description, int(is_finished)))
+        else:
+            raise MessageError(f"no request to an endpoint: {code}")
+
+
+_endpoints: dict[tuple[str, int], Endpoint] = {}
+_lock = threading.RLock()
+
+
+def endpoint_for(store: Store, member: Member) -> tuple[Endpoint, Address]:
+    """The process's endpoint at the address by which it reaches the holder of a store, with a new member."""
+    host = local_host(store)
+    with _lock:
+        key = (host, os.getpid())
+        if key not in _endpoints:
+            _endpoints[key] = Endpoint(host)
+        return _endpoints[key], _endpoints[key].join(member)
+
+
+def local_host(store: Store) -> str:
+    """Return this process's address on the way to the holder of a store; loopback if that is unknown."""
+    root = store._underlying_non_prefix_store if isinstance(store, PrefixStore) else store
+    return root.local_host if isinstance(root, TCPStore) else "127.0.0.1"
+
+
+def open_channel(address: Address, rank: int, channel: str, seconds: float, name: str) -> socket.socket:
+    """Connect to another process's communicator.
+
+    Parameters
+    ----------
+    address : Address
+        The other's.
+    rank : int
+        This process's.
+    channel : str
+        What the connection is for.
+    seconds : float
+        How long to try.
+    name : str
+        The other's, for messages.
+
+    Raises
+    ------
+    DistNetworkError
+        If it does not answer, or has closed its group.
+    """
+    connection = _request(address, seconds, name, encode(Request.OPEN, address.token, rank, channel))
+    try:
+        _, fields = receive_message(connection)
+    except (OSError, MessageError) as error:
+        connection.close()
+        raise DistNetworkError(f"{name} broke the connection: {error}") from error
+    if fields != [1]:
+        connection.close()
+        raise DistNetworkError(f"{name} has left the group")
+    return connection
+
+
+def ask_status(address: Address, seconds: float, name: str) -> tuple[int, str, bool] | None:
+    """Ask what another process's communicator is at: as `Member.describe`; None if it has left the group.
+
+    Raises
+    ------
+    DistNetworkError
+        If it does not answer.
+    """
+    connection = _request(address, seconds, name, encode(Request.STATUS, address.token))
+    with connection:
+        try:
+            _, fields = receive_message(connection)
+        except (OSError, MessageError) as error:
+            raise DistNetworkError(f"{name} does not answer: {error}") from error
+    if not matches(fields, int, int, str, int):
+        raise DistNetworkError(f"{name} does not answer as an endpoint does")
+    is_member, sequence, description, is_finished = fields
+    return (sequence, description, bool(is_finished)) if is_member else None
+
+
+def _request(address: Address, seconds: float, name: str, message: bytes) -> socket.socket:
+    connection = connect((address.host, address.port), seconds, name)
+    try:
+        connection.sendall(message)
+    except OSError as error:
+        connection.close()
+        raise DistNetworkError(f"{name} broke the connection: {error}") from error
+    return connection
