@@ -263,6 +263,30 @@ def objects():
     return True
 
 
+def methods():
+    """Collectives as methods of a group, which libraries call."""
+    group, rank = dist.group.WORLD, dist.get_rank()
+    x, out = weft.ones(2), [weft.zeros(2), weft.zeros(2)]
+    group.allreduce([x]).wait()
+    group.broadcast(x, 1).wait()
+    group.allgather([out], [x * (rank + 1)]).wait()
+    assert (x.tolist(), out[1].tolist()) == ([2.0, 2.0], [4.0, 4.0])
+    options = dist.AllreduceOptions(reduceOp=dist.ReduceOp.MAX)
+    y = weft.tensor([float(rank)])
+    group.allreduce(y, options).wait()
+    both = weft.zeros(2)
+    group._allgather_base(both, y + rank).wait()
+    assert both.tolist() == [1.0, 2.0]
+    group.reduce_scatter([y], [[both[:1], both[1:]]]).wait()
+    assert y.item() == [2.0, 4.0][rank]
+    group.barrier().wait()
+    peer = 1 - rank
+    works = [group.send([x], peer), group.recv([out[0]], peer)]
+    assert all(work.wait() for work in works)
+    assert group._get_sequence_number_for_group() == 7
+    return True
+
+
 def gradients():
     """Collectives that gradients flow through: each gradient is what finite differences of the sum of losses say."""
     from weft.distributed.nn import functional as differentiable
@@ -338,7 +362,7 @@ def wrong_calls():
 
 @pytest.mark.parametrize(
     ("claim", "size"),
-    [(forms, 2), (forms, 3), (groups, 4), (messages, 3), (objects, 3), (gradients, 3), (wrong_calls, 2)],
+    [(forms, 2), (forms, 3), (groups, 4), (messages, 3), (objects, 3), (methods, 2), (gradients, 3), (wrong_calls, 2)],
     ids=lambda value: getattr(value, "__name__", None),
 )
 def test_in_several_processes(claim, size):

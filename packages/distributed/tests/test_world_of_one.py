@@ -91,7 +91,7 @@ def test_a_collective_that_is_not_waited_for_is_done(world):
 
 
 def test_there_is_no_other_process_to_send_to(world):
-    with pytest.raises(ValueError, match="send: the world has one process"):
+    with pytest.raises(ValueError, match="send: there is no process of rank 1"):
         dist.send(weft.ones(1), dst=1)
     with pytest.raises(ValueError, match="broadcast: there is no process of rank 1"):
         dist.broadcast(weft.ones(1), src=1)
@@ -118,10 +118,6 @@ def test_a_store_keeps_values():
     store = dist.TCPStore("localhost", 0, world_size=1, is_master=True)
     store.set("a", "b")
     assert (store.get("a"), store.add("n", 2), store.add("n", 3)) == (b"b", 2, 5)
-    with pytest.raises(NotImplementedError, match=r"or HashStore\(\)"):
-        dist.TCPStore("localhost", 0, world_size=2, is_master=True)
-    with pytest.raises(RuntimeError, match="not set"):
-        dist.HashStore().get("a")
 
 
 def test_policies_of_wrapping_are_functions_of_modules():

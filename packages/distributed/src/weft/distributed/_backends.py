@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from weft import plugins
 
-__all__ = ["Backend", "default_backend", "is_backend_available", "makers_of"]
+__all__ = ["Backend", "BackendConfig", "default_backend", "is_backend_available", "makers_of"]
 
 ALIASES = {"gloo": "", "ucc": "", "fake": ""}  # PyTorch's engines of the CPU: what serves the CPU here
 LAUNCHED_BY_MPI = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK")
@@ -77,7 +77,7 @@ def maker_of(name: str) -> Callable[..., Any]:
     return plugins.communicator(name)
 
 
-def makers_of(backend: str | None) -> dict[str, Callable[..., Any]]:
+def makers_of(backend: str | None) -> dict[str, Any]:
     """What makes communicators of each type of device (``""`` is for all others), of what a program asks for.
 
     Parameters
@@ -95,13 +95,34 @@ def makers_of(backend: str | None) -> dict[str, Callable[..., Any]]:
         return {"": Later(on_cpu), "cuda": Later("nccl")}
     if ":" not in backend:
         return {"": Later(ALIASES.get(backend, backend) or on_cpu)}
-    makers: dict[str, Callable[..., Any]] = {}
+    makers: dict[str, Any] = {}
     for part in backend.split(","):
         device, colon, name = part.strip().partition(":")
         if not (device and colon and name):
             raise ValueError(f"Invalid backend {backend!r}: write it as 'cpu:tcp,cuda:nccl', or as one name")
         makers[device] = Later(ALIASES.get(name, name) or on_cpu)
     return makers
+
+
+class BackendConfig:
+    """Which backend serves each type of device, of a name as programs write it.
+
+    Raises
+    ------
+    ValueError
+        If a backend is not there, or the string is no such list.
+    """
+
+    def __init__(self, backend: str) -> None:
+        named = {device or "cpu": maker.name for device, maker in makers_of(backend.lower()).items()}
+        self.device_backend_map = {device: Backend(name) for device, name in named.items()}
+
+    def get_device_backend_map(self) -> dict[str, Backend]:
+        """Return the backends by the type of device."""
+        return self.device_backend_map
+
+    def __repr__(self) -> str:
+        return ",".join(f"{device}:{name}" for device, name in self.device_backend_map.items())
 
 
 class Later:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pdb
+import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 import weft
 from weft.distributed._buffers import Buffer, about, check_tensor, check_tensors, joined, separate
-from weft.distributed._groups import current, root_of
+from weft.distributed._groups import current, get_rank, root_of
 from weft.distributed._process_group import ProcessGroup
 from weft.distributed._reduce_ops import PremulSum, ReduceOp
 from weft.distributed._work import Work
@@ -17,6 +19,7 @@ __all__ = [
     "all_gather",
     "all_gather_coalesced",
     "all_gather_into_tensor",
+    "all_gather_single",
     "all_reduce",
     "all_reduce_coalesced",
     "all_to_all",
@@ -28,7 +31,10 @@ __all__ = [
     "reduce",
     "reduce_scatter",
     "reduce_scatter_tensor",
+    "reduce_scatter_single",
     "scatter",
+    "stop_at",
+    "supports_complex",
 ]
 
 
@@ -468,14 +474,57 @@ def part_counts(tensor: Any, sizes: Any, size: int, argument: str) -> list[int]:
     return [each * row for each in sizes]
 
 
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
-    """Return when all processes have called it."""
+def barrier(
+    group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
+) -> Work | None:
+    """Return when all processes have called it; ``timeout`` is for a group's engine of the CPU."""
     members = current("barrier", group)
     if members is None:
         return None
     kind = next((device for device in members._makers if device not in ("", "cpu")), "cpu")
     kind = "cpu" if "" in members._makers or "cpu" in members._makers else kind
-    return members.collective("barrier", lambda communicator: communicator.barrier(), kind, async_op=async_op)
+
+    def call(communicator: Any) -> None:
+        before = communicator.timeout
+        communicator.timeout = before if timeout is None else timeout
+        try:
+            communicator.barrier()
+        finally:
+            communicator.timeout = before
+
+    return members.collective("barrier", call, kind, async_op=async_op)
+
+
+def stop_at(rank: int = 0, skip: int = 0, timeout_s: int = 3600) -> None:
+    """Start the debugger in the process of one rank; the others wait for it, for ``timeout_s`` seconds.
+
+    Parameters
+    ----------
+    rank : int
+    skip : int
+        The number of calls that go on first.
+    """
+    Stops.count += 1
+    if Stops.count <= skip:
+        return
+    if get_rank() == rank:
+        pdb.Pdb().set_trace(sys._getframe(1))
+    barrier(timeout=timedelta(seconds=timeout_s))
+
+
+class Stops:
+    """How often `stop_at` was called."""
+
+    count = 0
+
+
+def supports_complex(reduceOp: Any) -> bool:
+    """Whether complex numbers can be joined so."""
+    return reduceOp not in (ReduceOp.MIN, ReduceOp.MAX, ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
+
+
+all_gather_single = all_gather_into_tensor
+reduce_scatter_single = reduce_scatter_tensor
 
 
 def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:

@@ -37,6 +37,8 @@ __all__ = [
     "new_group",
     "new_subgroups",
     "new_subgroups_by_enumeration",
+    "get_pg_count",
+    "shrink_group",
     "split_group",
 ]
 
@@ -185,9 +187,9 @@ def destroy_process_group(group: Any = None) -> None:
     """
     if group == GroupMember.NON_GROUP_MEMBER:
         return
-    world = GroupMember.WORLD
-    ended = world if group is None else group
-    if ended is None or groups.by_name.get(ended.group_name) is not ended:
+    world = begun("destroy_process_group")
+    ended: ProcessGroup = world if group is None else group
+    if groups.by_name.get(ended.group_name) is not ended:
         raise ValueError("Invalid process group specified")
     if ended is not world:
         ended.shutdown()
@@ -195,7 +197,7 @@ def destroy_process_group(group: Any = None) -> None:
         return
     for each in reversed(list(groups.by_name.values())):
         each.shutdown()
-    part(ended, FAREWELL)
+    part(world, FAREWELL)
     groups.__init__()  # type: ignore[misc]
     GroupMember.WORLD = None
 
@@ -297,6 +299,7 @@ def new_group(
     use_local_synchronization: bool = False,
     group_desc: str | None = None,
     device_id: Any = None,
+    sort_ranks: bool = True,
 ) -> Any:
     """Make a group of some of the processes; all processes call it, in the same order.
 
@@ -312,6 +315,8 @@ def new_group(
         Only the members call it.
     group_desc : str, optional
         What messages call it.
+    sort_ranks : bool
+        Ranks in the group are in the order of global ranks, and not in that of ``ranks``.
 
     Returns
     -------
@@ -324,7 +329,8 @@ def new_group(
         For a rank that is not there, or is given twice.
     """
     world = begun("new_group")
-    members = sorted(world.ranks if ranks is None else [int(rank) for rank in ranks])
+    members = list(world.ranks) if ranks is None else [int(rank) for rank in ranks]
+    members = sorted(members) if sort_ranks else members
     for rank in members:
         rank_in("new_group", world, rank)
     if len(set(members)) != len(members):
@@ -411,6 +417,7 @@ def split_group(
     timeout: timedelta | None = None,
     pg_options: Any = None,
     group_desc: str | None = None,
+    backend: str | None = None,
 ) -> Any:
     """Divide a group; return the part of this process, or None. ``split_ranks`` are ranks in the group.
 
@@ -424,7 +431,32 @@ def split_group(
     if not split_ranks or not all(split_ranks):
         raise ValueError("split_group: split_ranks must be lists of ranks, none of them empty")
     parts = [[parent.ranks[rank] for rank in ranks] for ranks in split_ranks]
-    return new_subgroups_by_enumeration(parts, timeout, None, pg_options, group_desc)[0]
+    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)[0]
+
+
+def shrink_group(
+    ranks_to_exclude: Sequence[int], group: Any = None, shrink_flags: int = 0, pg_options: Any = None
+) -> ProcessGroup:
+    """Return a group without some of the ranks of another one, which the others call.
+
+    The group of all is replaced by it. ``shrink_flags=1`` ends what is under way first.
+
+    Raises
+    ------
+    ValueError
+        If this process is one that is left out, or no member.
+    """
+    parent = current("shrink_group", group)
+    if parent is None or parent.rank() in ranks_to_exclude:
+        raise ValueError("shrink_group: only the processes that stay call it")
+    if shrink_flags:
+        parent.abort()
+    left = [rank for position, rank in enumerate(parent.ranks) if position not in ranks_to_exclude]
+    made: ProcessGroup = new_group(left, backend=parent.name(), use_local_synchronization=True)
+    if parent is GroupMember.WORLD:
+        GroupMember.WORLD = groups.by_name["0"] = made
+        made.group_name = "0"
+    return made
 
 
 # Ranks
@@ -459,6 +491,11 @@ def get_world_size(group: Any = None) -> int:
     """Return the number of processes in a group; -1 where this one is no member."""
     found = current("get_world_size", group)
     return -1 if found is None else found.size()
+
+
+def get_pg_count() -> int:
+    """Return the number of groups that this process is a member of."""
+    return len(groups.by_name)
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:

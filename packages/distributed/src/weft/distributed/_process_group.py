@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from weft.distributed._errors import DistBackendError, DistError
+from weft.distributed._group_methods import GroupMethods
 from weft.distributed._work import StreamWork, Work
 from weft.distributed.communicators.base import Communicator
 from weft.distributed.communicators.single import SingleCommunicator
@@ -44,7 +45,7 @@ class Status:
         return f"{self.operation} #{self.sequence}" + (f" ({self.about})" if self.about else "")
 
 
-class ProcessGroup:
+class ProcessGroup(GroupMethods):
     """Some of the processes of a program, which call collectives in the same order.
 
     Parameters
@@ -104,6 +105,27 @@ class ProcessGroup:
     def name(self) -> str:
         """Return the name of its backend."""
         return self._backend
+
+    def get_group_store(self) -> Any:
+        """Return the store that its processes share."""
+        return self.store
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Set after which time a call that waits raises."""
+        self.timeout = timeout
+        for communicator in self._communicators.values():
+            communicator.timeout = timeout
+
+    def _get_sequence_number_for_group(self) -> int:
+        """Return how many collectives it has begun."""
+        return self.status.sequence
+
+    def _get_backend_name(self) -> str:
+        return self._backend
+
+    def _get_backend(self, device: Any) -> Communicator:
+        """Return what carries tensors of a device."""
+        return self.communicator(str(getattr(device, "type", device)))
 
     # What carries the messages
 
@@ -214,7 +236,8 @@ class ProcessGroup:
             run()
             return queued(StreamWork(operation, [tensor], communicator), async_op)
         with self._making:
-            calls = self._messages.setdefault((operation[-4:], peer), CallQueue(f"weft {operation} {peer}"))
+            direction = "send" if "send" in operation else "recv"
+            calls = self._messages.setdefault((direction, peer), CallQueue(f"weft {direction} {peer}"))
         work = Work(operation, [tensor])
         if async_op:
             return calls.submit(run, work)

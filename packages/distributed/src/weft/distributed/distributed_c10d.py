@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from weft.distributed._backends import Backend, is_backend_available
+import weft
+from weft.distributed._backends import Backend, BackendConfig, is_backend_available
 from weft.distributed._collectives import (
     all_gather,
     all_gather_coalesced,
     all_gather_into_tensor,
+    all_gather_single,
     all_reduce,
     all_reduce_coalesced,
     all_to_all,
@@ -19,9 +23,12 @@ from weft.distributed._collectives import (
     monitored_barrier,
     reduce,
     reduce_scatter,
+    reduce_scatter_single,
     reduce_scatter_tensor,
     scatter,
+    supports_complex,
 )
+from weft.distributed._collectives import stop_at as breakpoint
 from weft.distributed._debug import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
 from weft.distributed._errors import (
     DistBackendError,
@@ -29,6 +36,17 @@ from weft.distributed._errors import (
     DistNetworkError,
     DistStoreError,
     QueueEmptyError,
+)
+from weft.distributed._group_methods import (
+    AllreduceCoalescedOptions,
+    AllreduceOptions,
+    AllToAllOptions,
+    BarrierOptions,
+    BroadcastOptions,
+    GatherOptions,
+    ReduceOptions,
+    ReduceScatterOptions,
+    ScatterOptions,
 )
 from weft.distributed._groups import (
     GroupMember,
@@ -39,6 +57,7 @@ from weft.distributed._groups import (
     get_global_rank,
     get_group_rank,
     get_node_local_rank,
+    get_pg_count,
     get_process_group_ranks,
     get_rank,
     get_world_size,
@@ -48,6 +67,7 @@ from weft.distributed._groups import (
     new_group,
     new_subgroups,
     new_subgroups_by_enumeration,
+    shrink_group,
     split_group,
 )
 from weft.distributed._groups import _get_default_group as _get_default_group
@@ -68,19 +88,30 @@ from weft.distributed.rendezvous import register_rendezvous_handler, rendezvous
 from weft.distributed.stores import HashStore, PrefixStore, Store, TCPStore
 
 __all__ = [
+    "AllToAllOptions",
+    "AllreduceCoalescedOptions",
+    "AllreduceOptions",
     "Backend",
+    "BackendConfig",
+    "BarrierOptions",
+    "BroadcastOptions",
     "DebugLevel",
     "DistBackendError",
     "DistError",
     "DistNetworkError",
     "QueueEmptyError",
     "DistStoreError",
+    "GatherOptions",
     "GroupMember",
+    "GroupName",
     "HashStore",
     "P2POp",
     "PrefixStore",
     "ProcessGroup",
     "ReduceOp",
+    "ReduceOptions",
+    "ReduceScatterOptions",
+    "ScatterOptions",
     "Store",
     "TCPStore",
     "Work",
@@ -88,12 +119,14 @@ __all__ = [
     "all_gather_coalesced",
     "all_gather_into_tensor",
     "all_gather_object",
+    "all_gather_single",
     "all_reduce",
     "all_reduce_coalesced",
     "all_to_all",
     "all_to_all_single",
     "barrier",
     "batch_isend_irecv",
+    "breakpoint",
     "broadcast",
     "broadcast_object_list",
     "destroy_process_group",
@@ -106,6 +139,7 @@ __all__ = [
     "get_global_rank",
     "get_group_rank",
     "get_node_local_rank",
+    "get_pg_count",
     "get_process_group_ranks",
     "get_rank",
     "get_world_size",
@@ -130,7 +164,9 @@ __all__ = [
     "recv_object_list",
     "reduce",
     "reduce_op",
+    "record_comm",
     "reduce_scatter",
+    "reduce_scatter_single",
     "reduce_scatter_tensor",
     "register_rendezvous_handler",
     "rendezvous",
@@ -140,10 +176,20 @@ __all__ = [
     "send_object_list",
     "set_debug_level",
     "set_debug_level_from_env",
+    "shrink_group",
     "split_group",
+    "supports_complex",
 ]
 
 reduce_op = ReduceOp
+GroupName = str  # groups are named by strings
+
+
+@contextmanager
+def record_comm(name: str) -> Iterator[None]:
+    """Show what is done in the block under this name in profiles."""
+    with weft.profiler.record_function(name):
+        yield
 
 
 def is_available() -> bool:
