@@ -139,6 +139,8 @@ class MessageServer:
         except OSError:
             return
         connection.setblocking(False)
+        with contextlib.suppress(OSError):  # sockets of other families have no such option
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self._strangers) >= MAX_STRANGERS:
             self._end(next(iter(self._strangers.values())))
         try:

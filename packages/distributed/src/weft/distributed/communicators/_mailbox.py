@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.distributed._errors import DistBackendError
 from weft.distributed.communicators._dtypes import code_of_dtype, name_of_dtype
-from weft.distributed.communicators._links import Deadline, Link, LinkTimeoutError, as_bytes
+from weft.distributed.communicators._links import Deadline, Link, LinkTimeoutError, PeerGoneError, as_bytes
 
 __all__ = ["Mailbox", "send_message"]
 
@@ -36,9 +36,20 @@ class _Source:
     def __init__(self) -> None:
         self.link: Link | None = None
         self.is_read = False  # a thread reads the link
+        self.end: PeerGoneError | None = None  # that the process has closed the link
         self.header = bytearray(HEADER.size)
         self.header_filled = 0
         self.unexpected: defaultdict[int, deque[tuple[int, bytes]]] = defaultdict(deque)  # by tag: dtype's code, data
+
+
+def _without_ended(sources: dict[int, _Source]) -> dict[int, _Source]:
+    """Those from which more may come; raises if there are none."""
+    left = {rank: source for rank, source in sources.items() if source.end is None}
+    if not left:
+        end = next(iter(sources.values())).end
+        assert end is not None
+        raise end
+    return left
 
 
 class Mailbox:
@@ -78,6 +89,7 @@ class Mailbox:
                     if source.unexpected.get(tag):
                         self._take(array, rank, source, tag)
                         return rank
+                sources = _without_ended(sources)
                 mine = {rank: s for rank, s in sources.items() if s.link is not None and not s.is_read}
                 if not mine:
                     self._wait_for_others(sources, deadline)
@@ -125,12 +137,16 @@ class Mailbox:
 
     def _read(self, array: Any, sources: dict[int, _Source], tag: int, deadline: Deadline, is_all: bool) -> int | None:
         """Read links until a message of the tag has come; None to look again at what others have read."""
-        links = {source.link: select.POLLIN for source in sources.values() if source.link is not None}
         while True:
+            links = {source.link: select.POLLIN for source in sources.values() if source.link is not None}
             moved = False
             for rank, source in sources.items():
-                if not self._read_header(source):
-                    continue
+                try:
+                    if not self._read_header(source):
+                        continue
+                except PeerGoneError as error:
+                    source.end = error
+                    return None
                 moved = True
                 code, message_tag, length = HEADER.unpack(source.header)
                 source.header_filled = 0
