@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.distributed._authentication import RESPONSE_LENGTH, Challenge
-from weft.distributed._errors import DistNetworkError
+from weft.distributed._connections import prepare
 from weft.distributed._messages import HEADER, MessageError, decode
 
-__all__ = ["MessageServer", "Peer", "listen"]
+__all__ = ["MessageServer", "Peer"]
 
 HANDSHAKE_SECONDS = 10.0
 MAX_STRANGERS = 256  # connections that have not said yet who they are
@@ -35,11 +34,11 @@ class Peer:
 
 
 class MessageServer:
-    """A thread that serves all connections to a listening socket.
+    """A thread that serves all connections to listening sockets.
 
     Parameters
     ----------
-    listener : socket.socket
+    listeners : sequence of socket.socket
     name : str
         Of the thread.
     max_length : int
@@ -55,16 +54,15 @@ class MessageServer:
 
     def __init__(
         self,
-        listener: socket.socket,
+        listeners: Sequence[socket.socket],
         name: str,
         max_length: int,
         on_message: Callable[[Peer, int, list[Any]], None],
         on_tick: Callable[[], float | None] = lambda: None,
         on_end: Callable[[Peer], None] = lambda peer: None,
     ) -> None:
-        self.address = listener.getsockname()
         self.pid = os.getpid()
-        self._listener = listener
+        self._listeners = list(listeners)
         self._max_length = max_length
         self._on_message, self._on_tick, self._on_end = on_message, on_tick, on_end
         self._peers: dict[socket.socket, Peer] = {}
@@ -72,7 +70,7 @@ class MessageServer:
         self._wake, self._woken = socket.socketpair()
         self._is_closing = False
         self._selector = selectors.DefaultSelector()
-        for own in (listener, self._woken):
+        for own in (*listeners, self._woken):
             own.setblocking(False)
             self._selector.register(own, selectors.EVENT_READ)
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
@@ -122,8 +120,8 @@ class MessageServer:
         return max(0.0, min(times)) if times else None
 
     def _handle(self, source: Any, events: int) -> None:
-        if source is self._listener:
-            self._accept()
+        if source in self._listeners:
+            self._accept(source)
         elif source is self._woken:
             self._woken.recv(64)
         elif source in self._peers:
@@ -133,14 +131,13 @@ class MessageServer:
             if events & selectors.EVENT_WRITE and source in self._peers:
                 self._flush(peer)
 
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         try:
-            connection, _ = self._listener.accept()
+            connection, _ = listener.accept()
         except OSError:
             return
         connection.setblocking(False)
-        with contextlib.suppress(OSError):  # sockets of other families have no such option
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        prepare(connection)
         if len(self._strangers) >= MAX_STRANGERS:
             self._end(next(iter(self._strangers.values())))
         try:
@@ -225,34 +222,7 @@ class MessageServer:
 
     def _close_sockets(self) -> None:
         self._selector.close()
-        for own in (self._listener, self._wake, self._woken, *self._peers):
+        for own in (*self._listeners, self._wake, self._woken, *self._peers):
             own.close()
         self._peers.clear()
         self._strangers.clear()
-
-
-def listen(host: str, port: int, backlog: int = 1024) -> socket.socket:
-    """Open a listening socket at a host's address; at all of the machine's, if that is not one of them.
-
-    Raises
-    ------
-    DistNetworkError
-        If the port is in use, or there is no such host.
-    """
-    try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except OSError as error:
-        raise DistNetworkError(f"the host {host!r} has no address: {error}") from error
-    for candidate in (address, (("::" if family == socket.AF_INET6 else "0.0.0.0"), port)):
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(candidate)
-            listener.listen(backlog)
-            return listener
-        except OSError as error:
-            listener.close()
-            failure = error
-            if error.errno != errno.EADDRNOTAVAIL:
-                break
-    raise DistNetworkError(f"cannot listen at {host}:{port}: {failure}") from failure

@@ -69,10 +69,10 @@ class StoreServer:
             Request.QUEUE_PUSH: ((str, bytes), self._queue_push),
             Request.QUEUE_LEN: ((str,), lambda key: [self._values.queue_len(key)]),
         }
+        self.port: int = listener.getsockname()[1]
         self._server = MessageServer(
-            listener, "weft-store", MAX_LENGTH, self._on_message, on_tick=self._on_tick, on_end=self._on_end
+            [listener], "weft-store", MAX_LENGTH, self._on_message, on_tick=self._on_tick, on_end=self._on_end
         )
-        self.port: int = self._server.address[1]
 
     def close(self) -> None:
         """End the thread and all connections."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import socket
 import threading
-import time
 import weakref
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from weft.distributed import _authentication
+from weft.distributed._connections import connect, listen
 from weft.distributed._errors import DistNetworkError, DistStoreError, QueueEmptyError
-from weft.distributed._message_server import listen
 from weft.distributed._messages import MessageError, encode, receive_message
 from weft.distributed.stores._server import Reply, Request, StoreServer
 from weft.distributed.stores._values import as_bytes
@@ -240,46 +238,6 @@ def _check_lengths(keys: Sequence[str], values: Sequence[str | bytes]) -> None:
 def _close_all(connections: list[socket.socket]) -> None:
     while connections:
         connections.pop().close()
-
-
-def connect(address: tuple[str, int], seconds: float, name: str, retry: bool = False) -> socket.socket:
-    """Connect to a store or an endpoint, and do the handshake.
-
-    Parameters
-    ----------
-    address : host and port
-    seconds : float
-        How long to try.
-    name : str
-        What is connected to, for messages.
-    retry : bool
-        Nobody may listen there yet: try again.
-
-    Raises
-    ------
-    DistNetworkError
-        If nobody answers in time, or the other side or this one does not believe the other.
-    """
-    deadline, pause = time.monotonic() + seconds, 0.01
-    while True:
-        try:
-            return _connect_once(address, max(0.1, deadline - time.monotonic()), name)
-        except OSError as error:
-            if not retry or time.monotonic() + pause > deadline:
-                raise DistNetworkError(f"no connection to {name} within {seconds:g} s: {error}") from error
-        time.sleep(pause)
-        pause = min(2 * pause, 0.5)
-
-
-def _connect_once(address: tuple[str, int], seconds: float, name: str) -> socket.socket:
-    connection = socket.create_connection(address, seconds)
-    try:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        _authentication.authenticate(connection, name)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 # The servers of this process
