@@ -6,6 +6,7 @@ import io
 import pickle
 import struct
 import sys
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
@@ -105,10 +106,17 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
     pickle_module : module, optional
         Whose pickler says how other objects are reduced: cloudpickle's writes functions and classes that cannot be
         imported.
+    names : mapping, optional
+        Names of further classes, in place of their own.
     """
 
     def __init__(
-        self, file: io.BytesIO, protocol: int, old: bool = False, pickle_module: ModuleType | None = None
+        self,
+        file: io.BytesIO,
+        protocol: int,
+        old: bool = False,
+        pickle_module: ModuleType | None = None,
+        names: Mapping[type, TorchName] | None = None,
     ) -> None:
         super().__init__(file, protocol)
         self._reduce_others: Any = None
@@ -120,6 +128,7 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
         self.storages: dict[UntypedStorage, str] = {}  # with the key of the record that it becomes
         self.dtypes: dict[UntypedStorage, Any] = {}
         self._names = _names_of_objects()
+        self._names.update((id(kind), name) for kind, name in (names or {}).items())
         self._kinds = (dtype, TorchName, Reduced, Tensor, Size, device, layout)
 
     def persistent_id(self, obj: Any) -> Any:
