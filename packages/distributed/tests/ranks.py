@@ -21,9 +21,11 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from datetime import timedelta
 from pathlib import Path
 
 SECONDS = 100  # after which a run has failed; a slow machine needs some for the imports
+PATIENCE = timedelta(seconds=60)  # of one process with another
 
 
 def run_ranks(function, size, *args, backend="tcp", begin=True, environment=None, seconds=SECONDS):
@@ -95,10 +97,10 @@ def work():
     sys.path.insert(0, str(Path(file).parent))
     spec.loader.exec_module(module)
     if begin and backend == "mpi":
-        dist.init_process_group("mpi")
+        dist.init_process_group("mpi", timeout=PATIENCE)
     elif begin:
         rank, size, meeting = os.environ["TEST_RANK"].split()
-        dist.init_process_group(backend, init_method=meeting, rank=int(rank), world_size=int(size))
+        dist.init_process_group(backend, init_method=meeting, rank=int(rank), world_size=int(size), timeout=PATIENCE)
     rank = dist.get_rank() if begin else int(os.environ["TEST_RANK"].split()[0])
     result = getattr(module, name)(*args)
     if begin:
