@@ -324,3 +324,36 @@ def test_nodes_have_an_edge_for_each_argument_that_may_have_a_gradient():
         out.grad_fn.register_hook(lambda given, _, seen=seen: seen.append([each is None for each in given]))
         out.sum().backward()
         assert len(seen[0]) == edges and sum(seen[0]) == edges - 1
+
+
+def test_hooks_after_accumulation_run_as_soon_as_the_last_gradient_is_there():
+    """A weight that two layers share waits for the second; the layer before them is still to come."""
+    first, shared = weft.rand(2, 2, requires_grad=True), weft.rand(2, 2, requires_grad=True)
+    order = []
+    for name, leaf in (("first", first), ("shared", shared)):
+        leaf.register_post_accumulate_grad_hook(lambda _, name=name: order.append(name))
+    hidden = first.exp()
+    hidden.register_hook(lambda _: order.append("hidden"))
+    ((weft.ones(2, 2) @ shared) @ shared * hidden + shared).sum().backward()
+    assert order == ["shared", "hidden", "first"]
+
+
+def test_an_optimizer_may_step_in_the_backward_pass():
+    """The step changes the weight after the node that saved it has used it, as in PyTorch."""
+    layers = weft.nn.Sequential(*[weft.nn.Linear(3, 3) for _ in range(3)])
+    x = weft.rand(4, 3)
+    layers(x).square().sum().backward()
+    expected = [weight.detach() - 0.1 * weight.grad for weight in layers.parameters()]
+    layers.zero_grad()
+
+    def step(weight):
+        with weft.no_grad():
+            weight -= 0.1 * weight.grad
+        weight.grad = None
+
+    for weight in layers.parameters():
+        weight.register_post_accumulate_grad_hook(step)
+    layers(x).square().sum().backward()
+    for weight, wanted in zip(layers.parameters(), expected):
+        weft.testing.assert_close(weight.detach(), wanted)
+        assert weight.grad is None

@@ -90,6 +90,8 @@ class BackwardPass:
         self.notes: dict[Any, Any] = {}  # what hooks keep for the time of the pass
         self.leaves: dict[int, Leaf] = {}
         self.depth = 0  # how many passes this one is inside of
+        self.uses: Optional[dict[int, int]] = None  # gradients still to come of leaves whose hooks wait for the last
+        self.complete: Optional[CompleteLeaves] = None
         self.roots: list[Any] = []
         self.callbacks: Any = None  # functions to call when all gradients are there
 
@@ -264,6 +266,8 @@ class BackwardPass:
             if grad is None:
                 if isinstance(edge, Node):
                     self.touch(edge)
+                elif self.uses is not None:
+                    self.count_down(node, edge)
                 continue
             self.accumulate_edge(node, position, edge, grad, is_owned(node, grad, incoming, results, position))
 
@@ -288,6 +292,10 @@ class BackwardPass:
         leaf = self.leaves.get(id(tensor))
         if leaf is None:
             self.leaves[id(tensor)] = Leaf(tensor, grad, owned)
+            if tensor._extra is not None and self.uses is None and self.captures is None:
+                hooks = tensor._extra.hooks
+                if hooks is not None and hooks.wants_last():
+                    self.uses = self.count_uses(node, position)
         elif (
             leaf.owned
             and not self.create_graph
@@ -306,6 +314,48 @@ class BackwardPass:
         else:
             leaf.grad = self.add(leaf.grad, grad)
             leaf.owned = True
+        if self.uses is not None:
+            self.count_down(node, tensor)
+
+    def count_uses(self, node: Node, position: int) -> dict[int, int]:
+        """How many gradients are still to come, this one included, of each leaf whose hooks wait for the last."""
+        uses: dict[int, int] = {}
+        stack: list[Any] = list(self.pending)
+        seen: set[Any] = set(stack)
+        if self.youngest is not None and self.youngest not in seen:
+            stack.append(self.youngest)
+            seen.add(self.youngest)
+        edges: Any = node.edges()
+        edges = edges[min(position, len(edges) - 1) :]  # a PairNode of one edge calls it the second, if it is
+        while True:
+            for edge in edges:
+                if isinstance(edge, Node):
+                    if edge not in seen:
+                        seen.add(edge)
+                        stack.append(edge)
+                elif edge is not None and edge._extra is not None:
+                    hooks = edge._extra.hooks
+                    if hooks is not None and hooks.wants_last():
+                        uses[id(edge)] = uses.get(id(edge), 0) + 1
+            if len(stack) == 0:
+                return uses
+            edges = stack.pop().edges()
+
+    def count_down(self, node: Node, tensor: TensorBase) -> None:
+        """Finish a leaf next, after this node, if nothing more will arrive at it."""
+        assert self.uses is not None
+        left = self.uses.get(id(tensor), 0)
+        if left > 1:
+            self.uses[id(tensor)] = left - 1
+        elif left == 1:
+            del self.uses[id(tensor)]
+            leaf = self.leaves.pop(id(tensor), None)
+            if leaf is None:
+                return
+            if self.complete is None:
+                self.complete = CompleteLeaves(self, node._sequence)
+                self.wait(self.complete, self.complete)
+            self.complete.leaves.append(leaf)
 
     def finish(self, leaf: Leaf) -> None:
         """Run a leaf's hooks, then capture or accumulate."""
@@ -339,6 +389,33 @@ class BackwardPass:
             accumulate(tensor, grad, leaf.owned, self.create_graph, self.add)
         if hooks is not None:
             hooks.after_leaf(tensor, tensor._grad if before is None else grad)
+
+
+class CompleteLeaves(Node):
+    """Leaves whose last gradient came from the node before: optimizers in backward, and exchanges of gradients, begin.
+
+    It waits for its turn like a recorded node, so that the loop over these asks for nothing else.
+    """
+
+    __slots__ = ("backward_pass", "leaves")
+
+    backward_pass: BackwardPass
+    leaves: list[Leaf]
+
+    def __init__(self, backward_pass: BackwardPass, sequence: int) -> None:
+        self._edges = ()
+        self._shape = ()
+        self._extra = None
+        self._sequence = sequence
+        self.backward_pass = backward_pass
+        self.leaves = []
+
+    def apply(self, grads: list[Any], needed: Any) -> Any:
+        """Hand the leaves their gradients."""
+        self.backward_pass.complete = None
+        for leaf in self.leaves:
+            self.backward_pass.finish(leaf)
+        return ()
 
 
 def sum_of_defined(add: Any, first: Any, second: Any) -> Any:

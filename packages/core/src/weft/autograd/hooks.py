@@ -25,6 +25,10 @@ class TensorHooks:
         self.retains_grad = False
         self.accumulator: Any = None  # a weak reference to the leaf's AccumulateGrad, if somebody asked for it
 
+    def wants_last(self) -> bool:
+        """Whether somebody wants to be told as soon as the leaf's gradient is complete, not when the pass ends."""
+        return bool(self.after or self.accumulated)
+
     def before_leaf(self, grad: Any) -> Any:
         """The gradient as the leaf's hooks leave it."""
         for hook in list(self.before.values()):
@@ -261,7 +265,11 @@ def output_index(tensor: Any) -> int:
 
 
 def register_post_accumulate_grad_hook(self: Any, hook: Callable[[Tensor], None]) -> RemovableHandle:
-    """Call ``hook(tensor)`` whenever a gradient has been added to ``.grad`` of this leaf."""
+    """Call ``hook(tensor)`` whenever a gradient has been added to ``.grad`` of this leaf.
+
+    It is called in the backward pass as soon as that gradient is complete, while those of other leaves are still to
+    be computed: an optimizer can take its step there, and let go of the gradient.
+    """
     if not self._requires_grad:
         raise RuntimeError(
             "register_post_accumulate_grad_hook: cannot register a hook on a tensor that doesn't require gradient"
