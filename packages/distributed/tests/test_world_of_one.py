@@ -137,7 +137,6 @@ def test_what_divides_work_is_named_and_refused():
     """Transformers and accelerate ask with isinstance whether a tensor or a module is divided."""
     from weft.distributed import fsdp, tensor
     from weft.distributed._functional_collectives import wait_tensor
-    from weft.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import PostLocalSGDState
     from weft.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
     from weft.distributed.tensor.parallel import ColwiseParallel, parallelize_module
 
@@ -148,7 +147,6 @@ def test_what_divides_work_is_named_and_refused():
         ColwiseParallel,
         parallelize_module,
         wait_tensor,
-        PostLocalSGDState,
     ):
         with pytest.raises(NotImplementedError, match="one process"):
             make(weft.ones(2))
@@ -157,14 +155,31 @@ def test_what_divides_work_is_named_and_refused():
     assert tensor.Shard(1).is_shard(1) and not tensor.Shard(1).is_shard(0) and tensor.Partial().is_partial("sum")
 
 
-def test_joining_waits_for_nobody():
+def test_joining_waits_for_nobody(world):
     """Accelerate imports it with its Accelerator."""
     from weft.distributed.algorithms.join import Join
 
-    with Join([object()]):
-        pass
+    model = weft.nn.parallel.DistributedDataParallel(weft.nn.Linear(2, 2))
+    with Join([model]):
+        model(weft.ones(1, 2)).sum().backward()
+    assert model.module.bias.grad.tolist() == [1.0, 1.0]
     with pytest.raises(ValueError, match="at least one joinable"):
         Join([])
+
+
+def test_a_wrapper_for_processes_passes_on_in_a_world_of_one(world):
+    """Lightning's DDP strategy with manual optimization prepares the reducer before each backward pass."""
+    model = weft.nn.parallel.DistributedDataParallel(weft.nn.Linear(2, 3), find_unused_parameters=True)
+    model.reducer.prepare_for_backward([])
+    assert not model.reducer._rebuild_buckets()
+    assert (model.find_unused_parameters, model.static_graph) == (True, False)
+    assert model._get_ddp_logging_data()["world_size"] == 1
+    with model.no_sync():
+        assert not model.require_backward_grad_sync
+        model(weft.ones(1, 2)).sum().backward()
+    assert model.require_backward_grad_sync
+    assert model.module.bias.grad.tolist() == [1.0, 1.0, 1.0]
+    assert list(model.state_dict()) == ["module.weight", "module.bias"]
 
 
 def test_plain_tensors_are_plain_in_a_block_for_divided_ones():

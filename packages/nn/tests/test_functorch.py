@@ -81,14 +81,6 @@ def test_a_batch_goes_whole_to_the_one_device():
         scatter(weft.ones(2), [0, 1])
 
 
-def test_a_wrapper_for_processes_has_what_lightning_prepares():
-    """Lightning's DDP strategy with manual optimization does so before each backward pass."""
-    model = weft.nn.parallel.DistributedDataParallel(weft.nn.Linear(2, 2), find_unused_parameters=True)
-    model.reducer.prepare_for_backward([])
-    assert not model.reducer._rebuild_buckets()
-    assert (model.find_unused_parameters, model.static_graph, model._get_ddp_logging_data()) == (True, False, {})
-
-
 def test_a_number_tells_tensors_apart():
     """Pyro compares it to see whether a module's parameter is the stored one."""
     x, y = weft.ones(1), weft.ones(1)

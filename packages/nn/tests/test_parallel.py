@@ -20,13 +20,3 @@ def test_a_wrapped_model_computes_what_it_computes_alone():
 def test_several_devices_are_refused():
     with pytest.raises(NotImplementedError, match="DataParallel: device_ids has 2 devices"):
         nn.DataParallel(nn.Linear(2, 3), device_ids=[0, 1])
-
-
-def test_a_module_for_one_process_passes_on():
-    model = nn.parallel.DistributedDataParallel(nn.Linear(2, 3), device_ids=None, find_unused_parameters=True)
-    with model.no_sync():
-        assert not model.require_backward_grad_sync
-        model(weft.ones(1, 2)).sum().backward()
-    assert model.require_backward_grad_sync
-    assert model.module.bias.grad.tolist() == [1.0, 1.0, 1.0]
-    assert list(model.state_dict()) == ["module.weight", "module.bias"]

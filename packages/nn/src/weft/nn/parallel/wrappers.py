@@ -1,14 +1,12 @@
-"""Wrappers for several devices or processes: weft computes on one device in one process, so they only pass on."""
+"""Wrappers for several devices of one process: weft computes on one device in a process, so they only pass on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from weft.nn.module import Module
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+__all__ = ["DataParallel", "data_parallel"]
 
 
 def only_device(name: str, device_ids: Any) -> None:
@@ -64,87 +62,6 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """Call the module."""
         return self.module(*inputs, **kwargs)
-
-
-class Reducer:
-    """What would exchange gradients between processes: Lightning tells it of a backward pass to come."""
-
-    def prepare_for_backward(self, outputs: list[Any]) -> None:
-        """Do nothing: no gradient is waited for."""
-
-    def _rebuild_buckets(self) -> bool:
-        """Return False: there are no buckets of gradients."""
-        return False
-
-
-class DistributedDataParallel(Module):
-    """A module that computes with another one, in a world of one process; its parameters are named ``module.*``.
-
-    Parameters
-    ----------
-    module : Module
-    device_ids : sequence of int or device, optional
-        At most one.
-    output_device
-        Accepted and not used.
-    find_unused_parameters, static_graph : bool
-        Kept as attributes, and not used.
-    **kwargs
-        What else PyTorch takes for the exchange of gradients; there is none.
-
-    Shapes
-    ------
-    input, output : as of ``module``
-
-    Raises
-    ------
-    NotImplementedError
-        If ``device_ids`` has more than one device.
-
-    Examples
-    --------
-    >>> model = weft.nn.parallel.DistributedDataParallel(weft.nn.Linear(2, 3))
-    >>> with model.no_sync():
-    ...     model(weft.ones(4, 2)).sum().backward()
-    """
-
-    def __init__(
-        self,
-        module: Module,
-        device_ids: Any = None,
-        output_device: Any = None,
-        *,
-        find_unused_parameters: bool = False,
-        static_graph: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__()
-        only_device("DistributedDataParallel", device_ids)
-        self.module = module
-        self.device_ids = device_ids
-        self.output_device = output_device
-        self.find_unused_parameters = find_unused_parameters
-        self.static_graph = static_graph
-        self.require_backward_grad_sync = True
-        self.require_forward_param_sync = True
-        self.reducer = Reducer()
-
-    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """Call the module."""
-        return self.module(*inputs, **kwargs)
-
-    def _get_ddp_logging_data(self) -> dict[str, Any]:
-        """Return what is known of the exchange of gradients: nothing."""
-        return {}
-
-    @contextmanager
-    def no_sync(self) -> Iterator[None]:
-        """Leave out the exchange of gradients."""
-        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
-        try:
-            yield
-        finally:
-            self.require_backward_grad_sync = before
 
 
 def data_parallel(

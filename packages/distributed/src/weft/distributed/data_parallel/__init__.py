@@ -1,0 +1,12 @@
+"""Data parallel training: each process computes with a part of the batch, and all take the mean of the gradients.
+
+`DistributedDataParallel` wraps the module. Its `Reducer` gathers gradients in flat `Bucket`s as the backward pass
+brings them, and begins to exchange a bucket as soon as its last gradient is there, while the pass goes on.
+"""
+
+from weft.distributed.data_parallel.buckets import Bucket, GradBucket, assign_to_buckets
+from weft.distributed.data_parallel.ddp import DistributedDataParallel
+from weft.distributed.data_parallel.mixed_precision import MixedPrecision
+from weft.distributed.data_parallel.reducer import Reducer
+
+__all__ = ["Bucket", "DistributedDataParallel", "GradBucket", "MixedPrecision", "Reducer", "assign_to_buckets"]
