@@ -38,6 +38,8 @@ YIELDING_SECONDS = 0.005  # and 2 ns for each byte: polls move what is sent, so 
 LONGEST_PAUSE = 0.001
 TELLS_AFTER_SECONDS = 1.0  # of waiting: the store then says that this process is there, for messages about the others
 FORWARDING_SECONDS = 0.3  # which mpiexec gets to forward a traceback: it drops what it has not when it ends all
+ARITHMETIC = (ReduceOp.SUM, ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX)
+BITWISE = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 FIRST_TAG = 16  # tags below are those of composed collectives, which are negative
 
 yield_core: Callable[[], Any] = getattr(os, "sched_yield", partial(time.sleep, 0))
@@ -255,11 +257,24 @@ def reductions(MPI: Any) -> dict[Any, Reduction]:
         found[numpy.dtype(name)] = Reduction(datatype, arithmetic, True)
     for name, datatype in (("complex64", MPI.C_FLOAT_COMPLEX), ("complex128", MPI.C_DOUBLE_COMPLEX)):
         found[numpy.dtype(name)] = Reduction(datatype, {op: arithmetic[op] for op in list(arithmetic)[:2]}, True)
-    return {**found, **own_reductions(MPI)}
+    saturating = [
+        dtype
+        for dtype in found
+        if dtype.kind in "iu" and dtype.itemsize < 4 and not wraps_around(MPI, dtype, found[dtype].datatype)
+    ]
+    return {**found, **own_reductions(MPI, saturating)}
 
 
-def own_reductions(MPI: Any) -> dict[Any, Reduction]:
-    """Those of dtypes that MPI has not: four ops of weft's, which know the dtype by a datatype of its own."""
+def wraps_around(MPI: Any, dtype: Any, datatype: Any) -> bool:
+    """Whether sums of small integers are modulo 2^n, as NumPy's: Open MPI's vectorized ones saturate."""
+    most = numpy.full(257, numpy.iinfo(dtype).max, dtype)
+    total = most.copy()
+    MPI.SUM.Reduce_local([most, datatype], [total, datatype])
+    return numpy.array_equal(total, most + most)
+
+
+def own_reductions(MPI: Any, more: Sequence[Any]) -> dict[Any, Reduction]:
+    """Those of dtypes that MPI has not, and some more: ops of weft's, which know the dtype by its own datatype."""
     dtypes: dict[int, Any] = {}
 
     def join(op: ReduceOp, inputs: Any, outputs: Any, datatype: Any) -> None:
@@ -267,13 +282,10 @@ def own_reductions(MPI: Any) -> dict[Any, Reduction]:
         into = numpy.frombuffer(outputs, dtype)
         combine(numpy, op, into, numpy.frombuffer(inputs, dtype))
 
-    ops = {
-        op: MPI.Op.Create(partial(join, op), commute=True)
-        for op in (ReduceOp.SUM, ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX)
-    }
+    ops = {op: MPI.Op.Create(partial(join, op), commute=True) for op in (*ARITHMETIC, *BITWISE)}
     found = {}
-    for name in "float16 bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split():
-        dtype = numpy.dtype(getattr(ml_dtypes, name, name))
+    names = "float16 bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz".split()
+    for dtype in [*more, *(numpy.dtype(getattr(ml_dtypes, name, name)) for name in names)]:
         datatype = (MPI.UINT16_T if dtype.itemsize == 2 else MPI.UINT8_T).Dup()
         dtypes[MPI._handleof(datatype)] = dtype
         found[dtype] = Reduction(datatype, ops, False)
