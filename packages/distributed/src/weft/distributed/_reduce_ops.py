@@ -28,6 +28,17 @@ class PremulSum:
         return f"PREMUL_SUM({self.factor})"
 
 
+_FUNCTIONS = {
+    ReduceOp.SUM: "add",
+    ReduceOp.PRODUCT: "multiply",
+    ReduceOp.MIN: "minimum",
+    ReduceOp.MAX: "maximum",
+    ReduceOp.BAND: "bitwise_and",
+    ReduceOp.BOR: "bitwise_or",
+    ReduceOp.BXOR: "bitwise_xor",
+}
+
+
 def combine(xp: Any, op: ReduceOp, into: Any, other: Any) -> None:
     """Join an array with another process's, element by element, in place.
 
@@ -39,13 +50,4 @@ def combine(xp: Any, op: ReduceOp, into: Any, other: Any) -> None:
         As a communicator gets it: SUM, PRODUCT, MIN, MAX, BAND, BOR or BXOR.
     into, other : arrays of one shape and dtype
     """
-    function = {
-        ReduceOp.SUM: xp.add,
-        ReduceOp.PRODUCT: xp.multiply,
-        ReduceOp.MIN: xp.minimum,
-        ReduceOp.MAX: xp.maximum,
-        ReduceOp.BAND: xp.bitwise_and,
-        ReduceOp.BOR: xp.bitwise_or,
-        ReduceOp.BXOR: xp.bitwise_xor,
-    }[op]
-    function(into, other, out=into)
+    getattr(xp, _FUNCTIONS[op])(into, other, out=into)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 __all__ = ["code_of_dtype", "name_of_dtype"]
@@ -13,8 +14,9 @@ _NAMES = (
 _CODES = {name: code for code, name in enumerate(_NAMES, start=1)}
 
 
+@cache
 def code_of_dtype(dtype: Any) -> int:
-    """The code of an array's dtype; 0 for those that have none."""
+    """The code of an array's dtype; 0 for those that have none. (NumPy makes its name anew each time.)"""
     return _CODES.get(dtype.name, 0)
 
 

@@ -7,6 +7,7 @@ import select
 import socket
 import time
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy
@@ -25,7 +26,10 @@ __all__ = [
     "exchange",
 ]
 
-RECEIVE_BYTES = 1 << 20  # at most, in one call: what was received is still in the cache when it is added
+SEND_BYTES = 1 << 19  # at most, in one call, so that both processes send and receive by turns
+RECEIVE_BYTES = 1 << 18  # likewise; what was received is still in the cache when it is added
+SPIN_SECONDS = 6e-5  # looks before a thread sleeps: waking it up takes as long, and the scheduler may then put it on
+# the other process's core (all-reduce of 1 KiB by two processes: 16 us, without 60 us; of 10 MiB: 2.2 ms, without 5 ms)
 
 
 class PeerGoneError(DistBackendError):
@@ -50,7 +54,7 @@ class Deadline:
             self._end = now + self.seconds
         return self._end - now
 
-    def wait(self, events: dict[Link, int]) -> list[tuple[int, int]]:
+    def wait(self, events: dict[Link, int]) -> None:
         """Wait until one of the links can do what is wanted of it.
 
         Raises
@@ -61,11 +65,13 @@ class Deadline:
         poll = select.poll()
         for link, wanted in events.items():
             poll.register(link.number, wanted)
-        found = poll.poll(max(0.0, 1000 * self.remaining()))
-        if not found:
-            ranks = sorted({link.rank for link in events})
-            raise LinkTimeoutError(f"nothing from rank {', '.join(map(str, ranks))} within {self.seconds:g} s")
-        return found
+        spin_end = time.perf_counter() + SPIN_SECONDS
+        while time.perf_counter() < spin_end:
+            if poll.poll(0):
+                return
+        if not poll.poll(max(0.0, 1000 * self.remaining())):
+            ranks = ", ".join(str(link.rank) for link in sorted(events, key=attrgetter("rank")))
+            raise LinkTimeoutError(f"nothing from rank {ranks} within {self.seconds:g} s")
 
 
 class Link:
@@ -255,7 +261,7 @@ class Flow:
     def _send(self) -> int:
         assert self._to is not None
         data = self._outgoing[0]
-        count = self._to.send_some([data[self._sent : self._sent + self._ready]])
+        count = self._to.send_some([data[self._sent : self._sent + min(self._ready, SEND_BYTES)]])
         self._sent += count
         self._ready -= count
         if self._sent == len(data):

@@ -78,6 +78,11 @@ class Header:
             raise DistBackendError(f"rank {own_rank} called {_describe(*self.fields)}, but rank {rank} called {theirs}")
 
 
+def _combine(op: ReduceOp, into: Any, other: Any) -> None:
+    with numpy.errstate(all="ignore"):  # infinities are results, as in every op
+        combine(numpy, op, into, other)
+
+
 def _describe(call: int, code: int, detail: int, sequence: int, nbytes: int) -> str:
     name = Call(call).name if call in Call.__members__.values() else f"operation {call}"
     if call in (Call.all_reduce, Call.reduce_scatter) and detail < len(ReduceOp):
@@ -182,7 +187,7 @@ class TcpCommunicator(Communicator):
             received[self.rank] = array
             joined = received[0]
         for rank in range(1, self.size):
-            combine(numpy, op, joined, received[rank])
+            _combine(op, joined, received[rank])
         if joined is not array:
             array[...] = joined
 
@@ -295,7 +300,7 @@ class TcpCommunicator(Communicator):
         self._exchange(header, sends, receives, deadline)
         source = None if before is None else self._link(before, deadline)
         to = None if after is None else self._link(after, deadline)
-        Flow(source, incoming, to, outgoing, ready, partial(combine, numpy, op), num_combined).run(deadline)
+        Flow(source, incoming, to, outgoing, ready, partial(_combine, op), num_combined).run(deadline)
 
     # Connections
 
