@@ -1,5 +1,6 @@
 """Collectives of tensors in 1 to 4 processes, against NumPy: dtypes, layouts, groups, forms and wrong calls."""
 
+import warnings
 from functools import reduce
 
 import numpy
@@ -165,6 +166,11 @@ def forms():
     one, two = weft.ones(2), weft.ones(3, 3) * 2
     dist.all_reduce_coalesced([one, two])
     assert (one.tolist(), two[0].tolist()) == ([float(size)] * 2, [2.0 * size] * 3)
+
+    with warnings.catch_warnings(action="error"):
+        huge = weft.full((3,), 3e38)
+        dist.all_reduce(huge)
+    assert huge.tolist() == [float("inf")] * 3
 
     leaf = weft.nn.Parameter(weft.full((2,), float(rank)))
     before = leaf._version
