@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+import numpy
+
 __all__ = ["PremulSum", "ReduceOp", "combine"]
 
 
@@ -50,4 +52,5 @@ def combine(xp: Any, op: ReduceOp, into: Any, other: Any) -> None:
         As a communicator gets it: SUM, PRODUCT, MIN, MAX, BAND, BOR or BXOR.
     into, other : arrays of one shape and dtype
     """
-    getattr(xp, _FUNCTIONS[op])(into, other, out=into)
+    with numpy.errstate(all="ignore"):  # inf and nan are results as others
+        getattr(xp, _FUNCTIONS[op])(into, other, out=into)
