@@ -9,7 +9,7 @@ from typing import Any
 
 from weft.distributed._errors import DistBackendError, DistStoreError
 
-__all__ = ["DebugLevel", "get_debug_level", "monitored", "set_debug_level", "set_debug_level_from_env"]
+__all__ = ["DebugLevel", "get_debug_level", "monitored", "set_debug_level", "set_debug_level_from_env", "verify"]
 
 
 class DebugLevel(IntEnum):
@@ -35,6 +35,48 @@ def monitored(group: Any, timeout: timedelta, all_ranks: bool) -> None:
             f"rank {group.ranks[group.rank()]}: monitored_barrier #{count}: after {timeout.total_seconds():g} s "
             f"rank(s) {', '.join(map(str, named))} did not call it"
         ) from None
+
+
+UNEVEN = ("all_gather", "all_to_all", "all_to_all_single", "reduce_scatter")  # whose shapes may differ among ranks
+
+
+def verify(group: Any) -> None:
+    """Compare the collective that a group begins with what its other processes call, before it can hang.
+
+    Each writes into the store what it calls. What it wrote two calls ago has been read by all, since they have come to
+    the last one.
+
+    Raises
+    ------
+    DistBackendError
+        If another process calls another one, or one with another dtype or shape, or does not come in time.
+    """
+    status, ranks = group.status, group.ranks
+    keys = [f"calls {status.sequence}/{rank}" for rank in ranks]
+    mine = fingerprint(status)
+    group.store.set(keys[group.rank()], mine)
+    try:
+        group.store.wait(keys, group.timeout)
+    except DistStoreError:
+        missing = [str(rank) for rank, key in zip(ranks, keys) if not group.store.check([key])]
+        seconds = group.timeout.total_seconds()
+        raise DistBackendError(f"after {seconds:g} s rank(s) {', '.join(missing)} did not call it") from None
+    called = [group.store.get(key).decode() for key in keys]
+    for rank, other in zip(ranks, called):
+        if other != mine:
+            raise DistBackendError(
+                f"Detected mismatch between collectives on ranks. Rank {ranks[group.rank()]} is running collective: "
+                f"{mine}, but Rank {rank} is running collective: {other}"
+            )
+    group.store.delete_key(f"calls {status.sequence - 2}/{ranks[group.rank()]}")
+
+
+def fingerprint(status: Any) -> str:
+    """What must be the same in all processes of a group."""
+    about = status.about
+    if status.operation in UNEVEN:
+        about = getattr(about, "dtype", "")
+    return f"{status.operation} #{status.sequence}" + (f" ({about})" if str(about) else "")
 
 
 class Debugging:

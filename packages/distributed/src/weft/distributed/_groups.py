@@ -12,6 +12,7 @@ from typing import Any
 from weft.distributed._backends import Backend, default_backend, makers_of
 from weft.distributed._errors import DistError
 from weft.distributed._process_group import ProcessGroup
+from weft.distributed._uncaught import on_uncaught
 from weft.distributed.constants import default_pg_timeout
 from weft.distributed.rendezvous import rendezvous
 from weft.distributed.stores import HashStore, PrefixStore
@@ -69,6 +70,8 @@ class group(metaclass=_World):
 
 class Groups:
     """All groups that this process has made, by name, and what they share."""
+
+    is_uncaught_told = False  # once in a process
 
     def __init__(self) -> None:
         self.by_name: dict[str, ProcessGroup] = {}
@@ -153,6 +156,9 @@ def init_process_group(
     )
     made.bound_device_id = device_id
     groups.by_name["0"] = GroupMember.WORLD = made
+    if not groups.is_uncaught_told:
+        Groups.is_uncaught_told = True
+        on_uncaught(fail)
     if world_size > 1:  # nobody goes on before all are there, so that who is late is told now
         made.communicator("cpu" if "" in makers or "cpu" in makers else next(iter(makers)))
 
@@ -211,6 +217,12 @@ def part(world: ProcessGroup, patience: timedelta) -> None:
             groups.store.wait(keys, patience)
     except DistError:  # somebody is gone, without a word
         pass
+
+
+def fail() -> None:
+    """Let the others know that this process ends by an exception."""
+    for each in list(groups.by_name.values()):
+        each.fail()
 
 
 @atexit.register

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from weft.distributed._debug import DebugLevel, get_debug_level, verify
 from weft.distributed._errors import DistBackendError, DistError
 from weft.distributed._group_methods import GroupMethods
 from weft.distributed._work import StreamWork, Work
@@ -201,6 +202,8 @@ class ProcessGroup(GroupMethods):
         status.operation, status.about, status.finished = operation, about, False
         status.sequence += 1
         try:
+            if self.size() > 1 and get_debug_level() is DebugLevel.DETAIL:
+                verify(self)
             call(communicator)
         except Exception as error:
             self._failure = error
@@ -259,6 +262,11 @@ class ProcessGroup(GroupMethods):
         """Let what is under way raise in those who wait."""
         for communicator in self._communicators.values():
             communicator.abort()
+
+    def fail(self) -> None:
+        """Let the others know that this process ends by an exception."""
+        for communicator in self._communicators.values():
+            communicator.fail()
 
 
 def queued(work: StreamWork, async_op: bool) -> Work | None:

@@ -133,7 +133,9 @@ class ProcessFailure:
         return time.strftime("%Y-%m-%d_%H:%M:%S", time.localtime(self.timestamp))
 
     def traceback(self) -> str:
-        """The traceback, or what else is known."""
+        """The traceback, or what else is known; of what only followed from another failure, the message."""
+        if isinstance(self.message, dict) and self._is_consequence:
+            return str(self.message.get("message"))
         if isinstance(self.message, dict):
             return str(self.message.get("extraInfo", {}).get("py_callstack", self.message.get("message", "<N/A>")))
         return str(self.message)
