@@ -29,7 +29,8 @@ __all__ = [
     "start_processes",
 ]
 
-_kill_seconds = 30.0  # what a process that is asked to end may take
+_kill_seconds = 3.0  # what a process that is asked to end may take
+_cause_seconds = 0.5  # what one may take to tell of its failure when others have noticed that it is gone
 
 
 class ProcessException(Exception):
@@ -124,20 +125,48 @@ class ProcessContext:
         """
         if not self.sentinels:
             return True
-        failed = None
+        failed = []
         for sentinel in connection.wait(list(self.sentinels), timeout):
             index = self.sentinels.pop(sentinel)  # type: ignore[arg-type]  # sentinels went in
             self.processes[index].join()
-            if self.processes[index].exitcode != 0 and failed is None:
-                failed = index
-        if failed is None:
+            if self.processes[index].exitcode != 0:
+                failed.append(index)
+        if not failed:
             if not self.sentinels:
                 self._remove_files()
             return not self.sentinels
+        first = self._first_of(failed)
         self._end_all(grace_period)
-        failure = self._failure(failed)
+        failure = self._failure(first)
         self._remove_files()
         raise failure
+
+    def _first_of(self, failed: list[int]) -> int:
+        """Whose failure made the others fail: one that was killed, or else the first to write an exception.
+
+        A process that misses another may end before the other has come to its own end.
+        """
+        deadline = time.monotonic() + _cause_seconds
+        while not (causes := self._causes(failed)) and self.sentinels and time.monotonic() < deadline:
+            for sentinel in connection.wait(list(self.sentinels), max(deadline - time.monotonic(), 0)):
+                index = self.sentinels.pop(sentinel)  # type: ignore[arg-type]
+                self.processes[index].join()
+                if self.processes[index].exitcode != 0:
+                    failed.append(index)
+        return (causes or failed)[0]
+
+    def _causes(self, failed: list[int]) -> list[int]:
+        """Who failed by itself, the first before the others."""
+        written = [index for index, path in enumerate(self.error_files) if os.path.getsize(path)]
+        killed = [index for index in failed if index not in written]
+        by_time = sorted(written, key=lambda index: os.stat(self.error_files[index]).st_mtime_ns)
+        return killed + [index for index in by_time if not self._read_error(index)[1]]
+
+    def _read_error(self, index: int) -> tuple[str, bool]:
+        """The traceback of a process's exception, and whether it follows from another process's failure."""
+        with open(self.error_files[index], "rb") as file:
+            text, is_consequence = pickle.load(file)
+        return text, is_consequence
 
     def _end_all(self, grace_period: float | None) -> None:
         """Wait a little, ask, then insist."""
@@ -155,9 +184,7 @@ class ProcessContext:
     def _failure(self, index: int) -> ProcessException:
         process = self.processes[index]
         if os.path.getsize(self.error_files[index]):
-            with open(self.error_files[index], "rb") as file:
-                original = pickle.load(file)
-            message = f"\n\n-- Process {index} terminated with the following error:\n{original}"
+            message = f"\n\n-- Process {index} terminated with the following error:\n{self._read_error(index)[0]}"
             return ProcessRaisedException(message, index, process.pid)
         code = process.exitcode
         if code >= 0:
@@ -186,9 +213,10 @@ def _run(fn: Callable[..., Any], index: int, args: Sequence[Any], error_file: st
         fn(index, *args)
     except KeyboardInterrupt:  # of the whole group: the parent says it
         pass
-    except Exception:
-        with open(error_file, "wb") as file:
-            pickle.dump(traceback.format_exc(), file)
+    except Exception as error:
+        with open(f"{error_file}.part", "wb") as file:
+            pickle.dump((traceback.format_exc(), getattr(error, "is_consequence", False)), file)
+        os.replace(f"{error_file}.part", error_file)  # it is whole when it is there
         sys.exit(1)
 
 
@@ -197,6 +225,9 @@ def _end_with_parent() -> None:
     if sys.platform == "linux":
         set_parent_death_signal = 1
         ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGINT)
+        parent = multiprocessing.parent_process()
+        if parent is not None and not parent.is_alive():  # it went before
+            signal.raise_signal(signal.SIGINT)
 
 
 def start_processes(

@@ -4,7 +4,15 @@ __all__ = ["DistBackendError", "DistError", "DistNetworkError", "QueueEmptyError
 
 
 class DistError(RuntimeError):
-    """Base of the errors of process groups."""
+    """Base of the errors of process groups.
+
+    Attributes
+    ----------
+    is_consequence : bool
+        True: it may follow from the failure of another process, which launchers tell of first.
+    """
+
+    is_consequence = True
 
 
 class DistBackendError(DistError):

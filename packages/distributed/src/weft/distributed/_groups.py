@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from datetime import timedelta
@@ -201,9 +202,12 @@ def destroy_process_group(group: Any = None) -> None:
         ended.shutdown()
         del groups.by_name[ended.group_name]
         return
+    is_failing = sys.exc_info()[0] is not None  # in `finally`: the others may wait for what does not come
     for each in reversed(list(groups.by_name.values())):
+        if is_failing:
+            each.abort()
         each.shutdown()
-    part(world, FAREWELL)
+    part(world, timedelta(0) if is_failing else FAREWELL)
     groups.__init__()  # type: ignore[misc]
     GroupMember.WORLD = None
 

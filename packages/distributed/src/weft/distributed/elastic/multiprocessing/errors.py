@@ -15,8 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
-from weft.distributed._errors import DistError
-
 __all__ = ["ChildFailedError", "ErrorHandler", "ProcessFailure", "get_error_handler", "record"]
 
 _Arguments = ParamSpec("_Arguments")
@@ -39,7 +37,7 @@ class ErrorHandler:
             "py_callstack": "".join(traceback.format_exception(e)),
             "timestamp": str(int(time.time())),
             "seconds": time.time(),
-            "is_consequence": isinstance(e, DistError),
+            "is_consequence": getattr(e, "is_consequence", False),
         }
         write_json(path, {"message": {"message": f"{type(e).__name__}: {e}", "extraInfo": extra}})
 
