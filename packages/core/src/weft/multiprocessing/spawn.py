@@ -197,8 +197,9 @@ class ProcessContext:
 
     def _remove_files(self) -> None:
         for path in self.error_files:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+            for each in (path, f"{path}.part"):
+                with contextlib.suppress(OSError):
+                    os.unlink(each)
 
     __del__ = _remove_files
 
