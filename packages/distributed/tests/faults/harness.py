@@ -120,7 +120,10 @@ def told_wrong(case, status, said):
     wrong = [] if status != 0 else ["the exit status is 0"]
     fault, rank = case["fault"], case["rank"]
     expected = {
-        "kill": {"launch": ["SIGKILL", f"rank      : {rank} "], "spawn": [f"process {rank} terminated with signal SIGKILL"]},
+        "kill": {
+            "launch": ["SIGKILL", f"rank      : {rank} "],
+            "spawn": [f"process {rank} terminated with signal SIGKILL"],
+        },
         "raise": {"launch": [f"rank      : {rank} "], "spawn": [f"-- Process {rank} terminated"]},
     }.get(fault, {}).get(case["launcher"], [])  # fmt: skip
     if fault == "raise":
