@@ -25,15 +25,22 @@ else:
     is_torchelastic_launched = is_mpi_available = is_nccl_available = is_gloo_available = is_initialized
 
 
+# Names of modules that stand on weft.nn, or that few programs use: imported when they are first asked for.
+LATER = {
+    "DeviceMesh": "device_mesh",
+    "init_device_mesh": "device_mesh",
+    "BuiltinCommHookType": "data_parallel",
+    "GradBucket": "data_parallel",
+    "Reducer": "data_parallel",
+}
+
 if not TYPE_CHECKING:  # hidden, so that a checker still flags weft.distributed.fsbp
 
     def __getattr__(name):
         from weft._lazy import load
 
-        if name in ("DeviceMesh", "init_device_mesh"):
-            return getattr(load("device_mesh", __name__), name)
         try:
-            return load(name, __name__)
+            return getattr(load(LATER[name], __name__), name) if name in LATER else load(name, __name__)
         except AttributeError as error:
             if is_available():
                 raise

@@ -4,9 +4,17 @@
 brings them, and begins to exchange a bucket as soon as its last gradient is there, while the pass goes on.
 """
 
-from weft.distributed.data_parallel.buckets import Bucket, GradBucket, assign_to_buckets
+from weft.distributed.data_parallel.buckets import Bucket, BuiltinCommHookType, GradBucket, assign_to_buckets
 from weft.distributed.data_parallel.ddp import DistributedDataParallel
 from weft.distributed.data_parallel.mixed_precision import MixedPrecision
 from weft.distributed.data_parallel.reducer import Reducer
 
-__all__ = ["Bucket", "DistributedDataParallel", "GradBucket", "MixedPrecision", "Reducer", "assign_to_buckets"]
+__all__ = [
+    "Bucket",
+    "BuiltinCommHookType",
+    "DistributedDataParallel",
+    "GradBucket",
+    "MixedPrecision",
+    "Reducer",
+    "assign_to_buckets",
+]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 import weft
 
-__all__ = ["Bucket", "GradBucket", "assign_to_buckets"]
+__all__ = ["Bucket", "BuiltinCommHookType", "GradBucket", "assign_to_buckets"]
 
 FIRST_BUCKET_BYTES = 1024 * 1024  # the exchange of a small first bucket begins early
 DEFAULT_BUCKET_BYTES = 25 * 1024 * 1024
@@ -176,3 +177,10 @@ class GradBucket:
     def __repr__(self) -> str:
         names = ", ".join(self._bucket.names)
         return f"<GradBucket {self._bucket.index} of {self._count}: {names}>"
+
+
+class BuiltinCommHookType(Enum):
+    """The hooks that `DistributedDataParallel._register_builtin_comm_hook` knows."""
+
+    ALLREDUCE = 0
+    FP16_COMPRESS = 1

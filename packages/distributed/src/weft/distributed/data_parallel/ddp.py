@@ -20,6 +20,7 @@ from weft.distributed.data_parallel.join_hook import DataParallelJoinHook
 from weft.distributed.data_parallel.mixed_precision import MixedPrecision, cast_buffers, cast_floats, lower_precision
 from weft.distributed.data_parallel.reducer import Reducer
 from weft.distributed.data_parallel.synchronize import broadcast_coalesced, check_same_parameters
+from weft.utils._pytree import tree_map
 
 __all__ = ["DistributedDataParallel"]
 
@@ -288,7 +289,7 @@ class DistributedDataParallel(nn.Module, Joinable):
         self._synchronize_buffers()
         if self.device_ids:
             move = lambda leaf: leaf.to(self.device) if isinstance(leaf, weft.Tensor) else leaf  # noqa: E731
-            inputs, kwargs = weft.utils._pytree.tree_map(move, (inputs, kwargs))
+            inputs, kwargs = tree_map(move, (inputs, kwargs))
         return inputs, kwargs
 
     def _post_forward(self, output: Any) -> Any:

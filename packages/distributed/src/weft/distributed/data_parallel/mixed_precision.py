@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import weft
+from weft.utils._pytree import tree_map
 
 __all__ = ["MixedPrecision", "cast_buffers", "cast_floats", "lower_precision"]
 
@@ -38,7 +39,7 @@ MixedPrecision.__module__ = "weft.nn.parallel.distributed"
 def cast_floats(value: Any, dtype: Any) -> Any:
     """Nested containers with the tensors of floating point in another dtype."""
     cast = lambda leaf: leaf.to(dtype) if isinstance(leaf, weft.Tensor) and leaf.is_floating_point() else leaf  # noqa: E731
-    return weft.utils._pytree.tree_map(cast, value)
+    return tree_map(cast, value)
 
 
 def cast_buffers(module: Any, dtype: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import weft
 from weft.nn.parallel.wrappers import only_device
+from weft.utils._pytree import tree_map
 
 __all__ = ["gather", "scatter"]
 
@@ -28,7 +29,7 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
     """
     only_device("scatter", target_gpus)
     move = lambda leaf: leaf.to(target_gpus[0]) if isinstance(leaf, weft.Tensor) else leaf  # noqa: E731
-    return [weft.utils._pytree.tree_map(move, inputs)]
+    return [tree_map(move, inputs)]
 
 
 def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:

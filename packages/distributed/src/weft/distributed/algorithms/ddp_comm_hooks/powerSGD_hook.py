@@ -38,7 +38,7 @@ class PowerSGDState:
     warm_start : bool
         Begin the power iteration where the last step ended.
     orthogonalization_epsilon : float
-        Added to norms that columns are divided by.
+        Added to norms that columns are divided by, in Gram-Schmidt; 0: by a QR decomposition instead.
     random_seed : int
         Of the first matrices, which are the same in all processes.
     compression_stats_logging_frequency : int
@@ -220,12 +220,14 @@ def first_right(state: PowerSGDState, key: Any, matrix: Any) -> Any:
 
 
 def orthogonal(matrix: Any, epsilon: float) -> Any:
-    """The columns made orthogonal to each other and of norm one, by Gram-Schmidt; columns of zeros stay."""
+    """The columns made orthogonal to each other and of norm one; with ``epsilon`` by Gram-Schmidt, else by QR."""
+    if epsilon == 0:
+        return weft.linalg.qr(matrix.to(weft.promote_types(matrix.dtype, weft.float32)))[0].to(matrix.dtype)
     wide = matrix.to(weft.float32) if matrix.dtype in (weft.float16, weft.bfloat16) else matrix.clone()
     for column in range(wide.shape[1]):
         current = wide[:, column]
         norm = current.norm() + epsilon
-        current.div_(weft.where(norm > 0, norm, weft.ones_like(norm)))
+        current.div_(norm)
         if column + 1 < wide.shape[1]:
             rest = wide[:, column + 1 :]
             rest.sub_(weft.outer(current, current @ rest))
