@@ -130,14 +130,17 @@ def copies():
     return count
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_reductions_are_numpys(size):
-    assert run_ranks(reductions, size) == [len(SHAPES) * 83] * size
+TCP_AND_MPI = [*[("tcp", size) for size in (1, 2, 3, 4)], *[("mpi", size) for size in (1, 2, 3)]]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_copies_are_whole(size):
-    assert run_ranks(copies, size) == [len(SHAPES) * len(DTYPES)] * size
+@pytest.mark.parametrize(("backend", "size"), TCP_AND_MPI)
+def test_reductions_are_numpys(backend, size):
+    assert run_ranks(reductions, size, backend=backend) == [len(SHAPES) * 83] * size
+
+
+@pytest.mark.parametrize(("backend", "size"), TCP_AND_MPI)
+def test_copies_are_whole(backend, size):
+    assert run_ranks(copies, size, backend=backend) == [len(SHAPES) * len(DTYPES)] * size
 
 
 def forms():
@@ -235,6 +238,12 @@ def messages():
         work.wait()
     assert received[0].unique().tolist() == [float(source)]
     assert (received[1].tolist(), received[2].tolist()) == ([source] * 3, (sent[2] - rank + source).tolist())
+    works = [dist.isend(weft.tensor([tag]), to, tag=tag) for tag in range(200)]
+    number = weft.zeros(1, dtype=weft.int64)
+    for tag in reversed(range(200)):
+        dist.recv(number, source, tag=tag)
+        assert number.item() == tag
+    assert all(work.wait() for work in works)
     ops = [dist.P2POp(dist.irecv, received[1], source), dist.P2POp(dist.isend, sent[1] * 2, to)]
     for work in dist.batch_isend_irecv(ops):
         work.wait()
@@ -366,10 +375,11 @@ def wrong_calls():
     return True
 
 
+@pytest.mark.parametrize("backend", ["tcp", "mpi"])
 @pytest.mark.parametrize(
     ("claim", "size"),
     [(forms, 2), (forms, 3), (groups, 4), (messages, 3), (objects, 3), (methods, 2), (gradients, 3), (wrong_calls, 2)],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_in_several_processes(claim, size):
-    assert run_ranks(claim, size) == [True] * size
+def test_in_several_processes(claim, size, backend):
+    assert run_ranks(claim, size, backend=backend) == [True] * size

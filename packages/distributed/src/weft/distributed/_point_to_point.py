@@ -48,7 +48,7 @@ def begin_send(
         communicator.send(Buffer(tensor).array, peer, tag)
         return -1
 
-    return members.message(name, call, str(tensor.device.type), peer, tensor, async_op)
+    return members.message(name, call, str(tensor.device.type), peer, tag, tensor, async_op)
 
 
 def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
@@ -100,7 +100,7 @@ def begin_recv(
         buffer.write_back()
         return members.ranks[source]
 
-    return members.message(name, call, str(tensor.device.type), peer, tensor, async_op)
+    return members.message(name, call, str(tensor.device.type), peer, tag, tensor, async_op)
 
 
 def check_other(name: str, members: Any, peer: int | None) -> None:

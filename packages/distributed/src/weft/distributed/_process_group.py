@@ -18,6 +18,9 @@ from weft.distributed.communicators.single import SingleCommunicator
 
 __all__ = ["ProcessGroup", "Status"]
 
+IDLE_SECONDS = 5.0  # after which a thread that has nothing to do ends
+MANY_QUEUES = 64  # of messages, beyond which idle ones are dropped: a program may use each tag once
+
 Make = Callable[[Any, int, int, timedelta], Communicator]
 
 
@@ -89,7 +92,7 @@ class ProcessGroup(GroupMethods):
         self._communicators: dict[Make, Communicator] = {}
         self._making = threading.Lock()
         self._calls = CallQueue(f"weft group {name}")
-        self._messages: dict[Any, CallQueue] = {}  # of sending and receiving, by direction and rank
+        self._messages: dict[Any, CallQueue] = {}  # by direction, rank and tag
         self._failure: BaseException | None = None
 
     def __repr__(self) -> str:
@@ -223,10 +226,11 @@ class ProcessGroup(GroupMethods):
         call: Callable[[Communicator], int],
         device_type: str,
         peer: Any,
+        tag: int,
         tensor: Any,
         async_op: bool,
     ) -> Work | None:
-        """Send or receive: beside the collectives, in the order of this direction and peer."""
+        """Send or receive: beside the collectives, in the order of this direction, peer and tag."""
         communicator = self.communicator(device_type)
 
         def run() -> int:
@@ -238,15 +242,23 @@ class ProcessGroup(GroupMethods):
         if communicator.is_stream_ordered:
             run()
             return queued(StreamWork(operation, [tensor], communicator), async_op)
-        with self._making:
-            direction = "send" if "send" in operation else "recv"
-            calls = self._messages.setdefault((direction, peer), CallQueue(f"weft {direction} {peer}"))
+        calls = self._queue_of("send" if "send" in operation else "recv", peer, tag)
         work = Work(operation, [tensor])
         if async_op:
             return calls.submit(run, work)
         source = calls.run(run)
         work.finish(source=source)
         return work
+
+    def _queue_of(self, direction: str, peer: Any, tag: int) -> CallQueue:
+        """The messages of a direction, peer and tag: others may overtake them."""
+        with self._making:
+            if len(self._messages) > MANY_QUEUES:
+                self._messages = {key: calls for key, calls in self._messages.items() if not calls.is_idle()}
+            key = direction, peer, tag
+            if key not in self._messages:
+                self._messages[key] = CallQueue(f"weft {direction} {peer} {tag}")
+            return self._messages[key]
 
     # The end
 
@@ -319,8 +331,11 @@ class CallQueue:
     def _serve(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: (self._waiting and not self._busy) or (self._closed and not self._busy))
+                ready = lambda: not self._busy and (self._waiting or self._closed)  # noqa: E731
+                if not self._changed.wait_for(ready, IDLE_SECONDS) and self._busy:
+                    continue
                 if not self._waiting:
+                    self._thread = None
                     return
                 call, work = self._waiting.popleft()
                 self._busy = True
@@ -336,10 +351,16 @@ class CallQueue:
                     self._busy = False
                     self._changed.notify_all()
 
+    def is_idle(self) -> bool:
+        """Whether nothing is under way, and no thread is there."""
+        with self._changed:
+            return not (self._busy or self._waiting or self._thread)
+
     def close(self, seconds: float) -> None:
         """Wait for what is queued, and end the thread."""
         with self._changed:
             self._closed = True
+            thread = self._thread
             self._changed.notify_all()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(seconds)
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(seconds)
