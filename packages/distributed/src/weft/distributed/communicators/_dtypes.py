@@ -16,7 +16,7 @@ _CODES = {name: code for code, name in enumerate(_NAMES, start=1)}
 
 @cache
 def code_of_dtype(dtype: Any) -> int:
-    """The code of an array's dtype; 0 for those that have none. (NumPy makes its name anew each time.)"""
+    """The code of an array's dtype, 0 for those that have none; kept, since NumPy makes the name anew each time."""
     return _CODES.get(dtype.name, 0)
 
 

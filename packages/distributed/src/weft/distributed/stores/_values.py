@@ -24,9 +24,17 @@ class Values:
         return self._values[key]
 
     def add(self, key: str, amount: int) -> int:
-        total = as_number(key, self._values.get(key, b"0")) + amount
+        total = self.number(key) + amount
         self._values[key] = str(total).encode()
         return total
+
+    def number(self, key: str) -> int:
+        """A counter's value, 0 at first; ValueError if the value is no number."""
+        value = self._values.get(key, b"0")
+        try:
+            return int(value)
+        except ValueError:
+            raise ValueError(f"add: the value of {key!r} is no number, but {value[:40]!r}") from None
 
     def append(self, key: str, value: bytes) -> None:
         self._values[key] = self._values.get(key, b"") + value
@@ -67,17 +75,3 @@ class Values:
 def as_bytes(value: str | bytes) -> bytes:
     """A value as stores keep it: strings in UTF-8."""
     return value.encode() if isinstance(value, str) else bytes(value)
-
-
-def as_number(key: str, value: bytes) -> int:
-    """A counter's value.
-
-    Raises
-    ------
-    ValueError
-        If it is none.
-    """
-    try:
-        return int(value)
-    except ValueError:
-        raise ValueError(f"add: the value of {key!r} is no number, but {value[:40]!r}") from None

@@ -20,6 +20,7 @@ from weft.distributed.elastic.multiprocessing.api import (
 )
 from weft.distributed.elastic.rendezvous.api import RendezvousError, RendezvousInfo
 from weft.distributed.elastic.rendezvous.store_rendezvous import StoreRendezvous
+from weft.distributed.rendezvous import AGENT_VARIABLE
 
 __all__ = ["LocalElasticAgent"]
 
@@ -167,6 +168,7 @@ class LocalElasticAgent:
             "TORCHELASTIC_MAX_RESTARTS": spec.max_restarts,
             "TORCHELASTIC_RUN_ID": self.rendezvous.get_run_id(),
             "TORCHELASTIC_USE_AGENT_STORE": True,
+            AGENT_VARIABLE: 1,
         }
         if spec.local_world_size > 1 and "OMP_NUM_THREADS" not in os.environ:
             values["OMP_NUM_THREADS"] = 1
