@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import weft
@@ -178,12 +179,7 @@ class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         """Normalize ``input``, of the same shape as the output."""
         self._check_input_dim(input)
-        update = self.training and self.track_running_stats
-        momentum = self.momentum
-        if update and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if momentum is None:  # the plain mean of all batches so far
-                momentum = 1.0 / float(self.num_batches_tracked)
+        momentum = self._count_batch()
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         use_running = not self.training or self.track_running_stats
         return F.batch_norm(
@@ -193,9 +189,18 @@ class _BatchNorm(_NormBase):
             self.weight,
             self.bias,
             by_batch,
-            0.0 if momentum is None else momentum,
+            momentum,
             self.eps,
         )
+
+    def _count_batch(self) -> float:
+        """Count a batch that the running statistics take part of, and return how much."""
+        momentum = self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if momentum is None:  # the plain mean of all batches so far
+                momentum = 1.0 / float(self.num_batches_tracked)
+        return 0.0 if momentum is None else momentum
 
 
 BATCH_NORM: str = sections_of(_BatchNorm)
@@ -270,12 +275,14 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch norm whose statistics are those of all processes of a group; in one process the same as `BatchNorm2d`.
 
+    The processes may have batches of different size. In evaluation mode nothing is exchanged.
+
     Parameters
     ----------
     num_features, eps, momentum, affine, track_running_stats, device, dtype, bias
         As in `BatchNorm2d`.
     process_group : optional
-        Of the processes that share their statistics.
+        Of the processes that share their statistics. Default: all.
 
     Shapes
     ------
@@ -306,6 +313,21 @@ class SyncBatchNorm(_BatchNorm):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalize ``input``, of the same shape as the output."""
+        distributed: Any = weft.distributed
+        if not self.training or not distributed.is_initialized():
+            return super().forward(input)
+        group = distributed._get_default_group() if self.process_group is None else self.process_group
+        if distributed.get_world_size(group) < 2:
+            return super().forward(input)
+        self._check_input_dim(input)
+        momentum = self._count_batch()
+        running = (self.running_mean, self.running_var) if self.track_running_stats else (None, None)
+        normalize = import_module("weft.distributed.data_parallel").synchronized_batch_norm
+        normalized: Tensor = normalize(input, *running, self.weight, self.bias, momentum, self.eps, group)
+        return normalized
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:

@@ -8,6 +8,7 @@ from weft.distributed.data_parallel.buckets import Bucket, BuiltinCommHookType, 
 from weft.distributed.data_parallel.ddp import DistributedDataParallel
 from weft.distributed.data_parallel.mixed_precision import MixedPrecision
 from weft.distributed.data_parallel.reducer import Reducer
+from weft.distributed.data_parallel.synchronized_batch_norm import synchronized_batch_norm
 
 __all__ = [
     "Bucket",
@@ -17,4 +18,5 @@ __all__ = [
     "MixedPrecision",
     "Reducer",
     "assign_to_buckets",
+    "synchronized_batch_norm",
 ]

@@ -15,7 +15,9 @@ __all__ = ["DistributedSampler"]
 class DistributedSampler(Sampler[int]):
     """Every ``num_replicas``-th index of the same permutation, beginning with the ``rank``-th.
 
-    Call :meth:`set_epoch` before each epoch, or all epochs have the same order.
+    Each pass over it is an epoch of its own, with another permutation, that of PyTorch for the same seed and epoch.
+    From the first call of :meth:`set_epoch` on, the epoch is what was set, as in PyTorch, where all passes have the
+    same permutation before. All processes must make the same number of passes.
 
     Parameters
     ----------
@@ -32,6 +34,9 @@ class DistributedSampler(Sampler[int]):
     --------
     >>> [list(DistributedSampler("abcdef", num_replicas=2, rank=rank, shuffle=False)) for rank in range(2)]
     [[0, 2, 4], [1, 3, 5]]
+    >>> sampler = DistributedSampler("abcdef", num_replicas=2, rank=0)
+    >>> list(sampler), list(sampler)
+    ([2, 3, 1], [1, 2, 3])
     """
 
     def __init__(
@@ -55,6 +60,7 @@ class DistributedSampler(Sampler[int]):
         self.num_replicas = num_replicas
         self.rank = rank
         self.epoch = 0
+        self._advances = True  # until a program says which epoch it is
         self.drop_last = drop_last
         share = len(dataset) / num_replicas
         self.num_samples = math.floor(share) if drop_last else math.ceil(share)
@@ -70,6 +76,8 @@ class DistributedSampler(Sampler[int]):
             indices = permutation(count, generator)
         else:
             indices = list(range(count))
+        if self._advances:
+            self.epoch += 1
         if not self.drop_last and indices:
             indices = (indices * math.ceil(self.total_size / count))[: self.total_size]
         return iter(indices[self.rank : self.total_size : self.num_replicas])
@@ -78,8 +86,9 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Shuffle differently in each epoch, the same way in all processes."""
+        """Shuffle as is done in this epoch until the next call, the same way in all processes."""
         self.epoch = epoch
+        self._advances = False
 
 
 def _process_group() -> tuple[int, int]:
