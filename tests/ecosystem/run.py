@@ -20,6 +20,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -89,10 +90,10 @@ def start(path: Path, weft: bool) -> subprocess.CompletedProcess[str]:
     else:
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE / "oracle"), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-P", str(path)]  # not beside the other programs, which are named like libraries
+    given = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
     try:
-        return subprocess.run(
-            command, capture_output=True, text=True, env=environment, timeout=LIMIT, stdin=subprocess.DEVNULL
-        )
+        with tempfile.TemporaryDirectory() as folder:  # some libraries write logs where they are
+            return subprocess.run(command, env=environment, timeout=LIMIT, cwd=folder, **given)
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(command, 124, "", f"took more than {LIMIT} s")
 
