@@ -154,8 +154,13 @@ class Subclasses(Interceptor):
     """Shows what is no declared op to the subclasses among its arguments; below all modes."""
 
     def instead(self, op: Any, args: dict[str, Any]) -> Any:
-        """What they make of it; nothing is changed where there are none."""
-        return lower(op, args) if dispatching(args.values()) else NotImplemented
+        """What they make of it; nothing is changed where there are none.
+
+        They see what a custom `Function` is made of, and not the function.
+        """
+        if op.name.startswith("autograd::") or not dispatching(args.values()):
+            return NotImplemented
+        return lower(op, args)
 
 
 subclasses = Subclasses()
