@@ -22,7 +22,7 @@ from weft.distributed._messages import MessageError, encode, matches, receive_me
 from weft.distributed.stores.base import PrefixStore, Store
 from weft.distributed.stores.tcp import TCPStore
 
-__all__ = ["Address", "Endpoint", "Member", "ask_status", "endpoint_for", "open_channel"]
+__all__ = ["Address", "Endpoint", "Member", "Status", "ask_status", "endpoint_for", "is_refused", "open_channel"]
 
 MAX_LENGTH = 4096
 
@@ -31,7 +31,10 @@ class Request(IntEnum):
     """What somebody who connects to an endpoint wants; each begins with the token of a communicator."""
 
     OPEN = 1  # token, rank, channel -> is it open?
-    STATUS = 2  # token -> sequence number, description, is it finished?
+    STATUS = 2  # token -> is it a member?, and its status
+
+
+Status = tuple[int, str, str]  # of the operation started last: its number, what it is, how it went ("finished")
 
 
 class Member(Protocol):
@@ -40,8 +43,8 @@ class Member(Protocol):
     def accept(self, rank: int, channel: str, connection: socket.socket) -> None:
         """Take a connection from the process of a rank."""
 
-    def describe(self) -> tuple[int, str, bool]:
-        """The last operation that was started: its sequence number, what it is, and whether it is finished."""
+    def describe(self) -> Status:
+        """What it is at."""
 
 
 class Address:
@@ -131,8 +134,8 @@ class Endpoint:
             connection, _ = self._server.detach(peer)
             member.accept(fields[1], fields[2], connection)
         elif code == Request.STATUS and matches(fields, str):
-            sequence, description, is_finished = member.describe() if member else (0, "", True)
-            self._server.send(peer, encode(code, int(member is not None), sequence, description, int(is_finished)))
+            status = member.describe() if member else (0, "", "")
+            self._server.send(peer, encode(code, int(member is not None), *status))
         else:
             raise MessageError(f"no request to an endpoint: {code}")
 
@@ -190,7 +193,7 @@ def open_channel(address: Address, rank: int, channel: str, seconds: float, name
     return connection
 
 
-def ask_status(address: Address, seconds: float, name: str) -> tuple[int, str, bool] | None:
+def ask_status(address: Address, seconds: float, name: str) -> Status | None:
     """Ask what another process's communicator is at: as `Member.describe`; None if it has left the group.
 
     Raises
@@ -204,10 +207,15 @@ def ask_status(address: Address, seconds: float, name: str) -> tuple[int, str, b
             _, fields = receive_message(connection)
         except (OSError, MessageError) as error:
             raise DistNetworkError(f"{name} does not answer: {error}") from error
-    if not matches(fields, int, int, str, int):
+    if not matches(fields, int, int, str, str):
         raise DistNetworkError(f"{name} does not answer as an endpoint does")
-    is_member, sequence, description, is_finished = fields
-    return (sequence, description, bool(is_finished)) if is_member else None
+    is_member, *status = fields
+    return tuple(status) if is_member else None
+
+
+def is_refused(error: BaseException) -> bool:
+    """Whether nobody listens any more where a process did."""
+    return isinstance(error.__cause__, ConnectionRefusedError)
 
 
 def _request(address: Address, seconds: float, name: str, message: bytes) -> socket.socket:

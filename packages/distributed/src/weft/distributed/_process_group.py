@@ -12,6 +12,7 @@ from typing import Any
 from weft.distributed._debug import DebugLevel, get_debug_level, verify
 from weft.distributed._errors import DistBackendError, DistError
 from weft.distributed._group_methods import GroupMethods
+from weft.distributed._presence import Presence
 from weft.distributed._work import StreamWork, Work
 from weft.distributed.communicators.base import Communicator
 from weft.distributed.communicators.single import SingleCommunicator
@@ -94,6 +95,7 @@ class ProcessGroup(GroupMethods):
         self._calls = CallQueue(f"weft group {name}")
         self._messages: dict[Any, CallQueue] = {}  # by direction, rank and tag
         self._failure: BaseException | None = None
+        self._presence: Presence | None = None
 
     def __repr__(self) -> str:
         return f"<ProcessGroup {self.group_desc!r} of ranks {self.ranks}, {self._backend}>"
@@ -149,6 +151,8 @@ class ProcessGroup(GroupMethods):
                 position = list(dict.fromkeys(self._makers.values())).index(make)
                 store = type(self.store)(f"engine{position}", self.store) if position else self.store
                 self._communicators[make] = make_one(store, self._rank, self.size(), self.timeout)
+            if self._presence is None and self.size() > 1:
+                self._presence = Presence(self.store, self._rank, self.ranks, self._state)
             return self._communicators[make]
 
     # Running
@@ -210,15 +214,31 @@ class ProcessGroup(GroupMethods):
             call(communicator)
         except Exception as error:
             self._failure = error
-            raise self._explained(str(status), error) from error
+            raise self._explained(str(status), error, self._who_is_missing(error)) from error
         status.finished = True
 
-    def _explained(self, what: str, error: Exception) -> Exception:
+    def _state(self) -> tuple[int, str, str]:
+        """What the other processes are told about this one; for the endpoint's thread."""
+        status, failure = self.status, self._failure
+        if failure is not None:
+            return status.sequence, str(status), f"failed ({str(failure)[:500]})"
+        return status.sequence, str(status), "finished" if status.finished else "not finished"
+
+    def _who_is_missing(self, error: Exception) -> str:
+        """Who did not come, where others are the reason of an error."""
+        if self._presence is None or not isinstance(error, DistError):
+            return ""
+        return self._presence.who_is_missing(self.status.sequence)
+
+    def _explained(self, what: str, error: Exception, missing: str = "") -> Exception:
         """The error with what it happened in."""
         if isinstance(error, (TypeError, ValueError)):
             return error
         kind = type(error) if isinstance(error, DistError) else DistBackendError
-        return kind(f"rank {self.ranks[self._rank]}: {what} of group {self.group_desc!r}: {error}")
+        group = f"group {self.group_desc!r}"
+        if self.ranks != list(range(self.size())):
+            group += f" of ranks {self.ranks}, which it counts from 0"
+        return kind(f"rank {self.ranks[self._rank]}: {what} of {group}: {error}" + (f"; {missing}" if missing else ""))
 
     def message(
         self,
@@ -269,6 +289,9 @@ class ProcessGroup(GroupMethods):
         for communicator in self._communicators.values():
             communicator.close()
         self._communicators.clear()
+        if self._presence is not None:
+            self._presence.close()
+            self._presence = None
 
     def abort(self) -> None:
         """Let what is under way raise in those who wait."""

@@ -178,7 +178,7 @@ class Mailbox:
     ) -> None:
         assert source.link is not None
         if length == array.nbytes and code == code_of_dtype(array.dtype):
-            source.link.receive_all(as_bytes(array), deadline)
+            self._receive_all(source, as_bytes(array), deadline)
             return
         self._put_aside(rank, source, tag, code, length, deadline)
         with self._changed:
@@ -192,11 +192,19 @@ class Mailbox:
                 f"and rank {rank} sends {length} more with tag {tag}: receive in the order in which they are sent"
             )
         data = bytearray(length)
-        source.link.receive_all(memoryview(data), deadline)
+        self._receive_all(source, memoryview(data), deadline)
         with self._changed:
             self._unexpected_bytes += length
             source.unexpected[tag].append((code, bytes(data)))
             self._changed.notify_all()
+
+    def _receive_all(self, source: _Source, into: memoryview, deadline: Deadline) -> None:
+        assert source.link is not None
+        try:
+            source.link.receive_all(into, deadline)
+        except BaseException as error:
+            source.end = PeerGoneError(f"an earlier message of rank {source.link.rank} did not come: {error}")
+            raise
 
     def _take(self, array: Any, rank: int, source: _Source, tag: int) -> None:
         """Fill an array with a message that was put aside; called with the lock."""

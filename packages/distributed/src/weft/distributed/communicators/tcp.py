@@ -7,7 +7,6 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from enum import IntEnum
 from functools import partial
@@ -15,8 +14,8 @@ from typing import Any
 
 import numpy
 
-from weft.distributed._endpoint import Address, ask_status, endpoint_for, open_channel
-from weft.distributed._errors import DistBackendError, DistError, DistNetworkError, DistStoreError
+from weft.distributed._endpoint import Address, Status, ask_status, endpoint_for, is_refused, open_channel
+from weft.distributed._errors import DistBackendError, DistNetworkError, DistStoreError
 from weft.distributed._reduce_ops import ReduceOp, combine
 from weft.distributed.communicators._dtypes import code_of_dtype, name_of_dtype
 from weft.distributed.communicators._links import (
@@ -98,6 +97,7 @@ class _Route:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.link: Link | None = None
+        self.failure: BaseException | None = None
 
 
 class TcpCommunicator(Communicator):
@@ -105,24 +105,17 @@ class TcpCommunicator(Communicator):
 
     Collectives of small arrays send from all to all in one step; those of large ones go round a ring, each piece
     passed on as soon as it has come. Results are the same on all processes, and from run to run.
-
-    Attributes
-    ----------
-    status : callable
-        Returns what `who_is_missing` tells other processes about this one: the sequence number of the last operation
-        that was started, what it is, and whether it is finished.
     """
 
     def __init__(self, store: Any, rank: int, size: int, timeout: timedelta) -> None:
         super().__init__(store, rank, size, timeout)
-        self.status: Callable[[], tuple[int, str, bool]] = self._own_status
         self._pid = os.getpid()
         self._sequence = 0
         self._is_busy = False
         self._failure: str | None = None  # why nothing can be sent any more
         self._links: dict[int, Link] = {}
         self._accepted = threading.Condition()
-        self._outgoing = {peer: _Route() for peer in range(size)}
+        self._routes = {peer: _Route() for peer in range(size)}
         self._mailbox = Mailbox(rank, size, self._check_peer)
         self._addresses: dict[int, Address] = {}
         self._endpoint, self._address = endpoint_for(store, self)
@@ -132,11 +125,17 @@ class TcpCommunicator(Communicator):
 
     def send(self, array: Any, dst: int, tag: int) -> None:
         with _Guard(self, f"send to rank {dst}") as (_, deadline):
-            outgoing = self._outgoing[dst]
-            with outgoing.lock:
-                if outgoing.link is None:
-                    outgoing.link = self._open(dst, MESSAGES, deadline)
-                send_message(outgoing.link, array, tag, deadline)
+            route = self._routes[dst]
+            with route.lock:
+                if route.failure is not None:
+                    raise DistBackendError(f"an earlier message to rank {dst} was not sent: {route.failure}")
+                if route.link is None:
+                    route.link = self._open(dst, MESSAGES, deadline)
+                try:
+                    send_message(route.link, array, tag, deadline)
+                except BaseException as error:
+                    route.failure = error  # a part of it may have been sent
+                    raise
 
     def recv(self, array: Any, src: int | None, tag: int) -> int:
         with _Guard(self, f"recv from {'any rank' if src is None else f'rank {src}'}") as (_, deadline):
@@ -352,7 +351,7 @@ class TcpCommunicator(Communicator):
         try:
             status = ask_status(self._address_of(rank, 1.0), PROBE_SECONDS, f"rank {rank}")
         except DistNetworkError as error:
-            if _is_refused(error):
+            if is_refused(error):
                 raise PeerGoneError(f"rank {rank} is gone (its process ended?)") from error
             return
         if status is None:
@@ -375,49 +374,20 @@ class TcpCommunicator(Communicator):
 
     # Faults
 
-    def describe(self) -> tuple[int, str, bool]:
+    def describe(self) -> Status:
         """What other processes are told when they ask; for the endpoint's thread."""
-        return self.status()
-
-    def _own_status(self) -> tuple[int, str, bool]:
-        return self._sequence, "", not self._is_busy
-
-    def who_is_missing(self, sequence: int) -> str:
-        """Ask all other processes what they are at, and say who has not come to an operation.
-
-        Parameters
-        ----------
-        sequence : int
-            The number of the operation that this process waits in, as `status` counts.
-        """
-        others = [rank for rank in range(self.size) if rank != self.rank]
-        with ThreadPoolExecutor(min(32, max(1, len(others)))) as pool:
-            reports = pool.map(partial(self._report, sequence), others)
-        return "; ".join(report for report in reports if report) or "all other ranks have started it"
-
-    def _report(self, sequence: int, rank: int) -> str:
-        try:
-            if rank not in self._addresses and not self.store.check([f"endpoint/{rank}"]):
-                return f"rank {rank} has not joined the group"
-            status = ask_status(self._address_of(rank, 1.0), 2 * PROBE_SECONDS, f"rank {rank}")
-        except DistError as error:
-            return f"rank {rank} is gone" if _is_refused(error) else f"rank {rank} does not answer"
-        if status is None:
-            return f"rank {rank} has left the group"
-        last, description, is_finished = status
-        if last >= sequence:
-            return ""
-        state = "finished" if is_finished else "not finished"
-        return f"rank {rank} has not started #{sequence} (last: {description or 'operation'} #{last}, {state})"
+        return self._sequence, "collective", self._failure or ("not finished" if self._is_busy else "finished")
 
     def _collective(self, call: Call, array: Any, detail: int = 0) -> _Guard:
         self._sequence += 1
         return _Guard(self, call.name, Header(call, self._sequence, array, detail))
 
     def _fail(self, name: str, error: BaseException) -> None:
-        """After an error in the middle of messages nothing that comes can be understood."""
+        """After an error in a collective what comes next cannot be understood, and the others learn of it."""
         if self._failure is None:
             self._failure = f"{name} failed in rank {self.rank} before: {error}"
+        for link in list(self._links.values()):
+            link.shutdown()
 
     def abort(self) -> None:
         if self._failure is None:
@@ -438,7 +408,7 @@ class TcpCommunicator(Communicator):
         self._mailbox.close()
 
     def _all_links(self) -> list[Link]:
-        sending = [outgoing.link for outgoing in self._outgoing.values() if outgoing.link is not None]
+        sending = [route.link for route in self._routes.values() if route.link is not None]
         return [*self._links.values(), *sending]
 
 
@@ -459,22 +429,17 @@ class _Guard:
                 f"{self._name}: this process was forked from the one that made the process group, and cannot use its "
                 "connections; call init_process_group in it"
             )
-        communicator._is_busy = True
+        communicator._is_busy = communicator._is_busy or self._header is not None
         return self._header, Deadline(communicator.timeout.total_seconds())
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
         communicator = self._communicator
-        communicator._is_busy = False
-        if error is None:
-            return
+        if self._header is not None:
+            communicator._is_busy = False
         if isinstance(error, PeerGoneError) and communicator._failure is not None:
             raise DistBackendError(communicator._failure) from error
-        communicator._fail(self._name, error)
-
-
-def _is_refused(error: BaseException) -> bool:
-    """Whether nobody listens any more where a process did."""
-    return isinstance(error.__cause__, ConnectionRefusedError)
+        if error is not None and self._header is not None:
+            communicator._fail(self._name, error)
 
 
 @hookimpl
