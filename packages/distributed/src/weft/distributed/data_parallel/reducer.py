@@ -364,7 +364,7 @@ class Reducer:
     # What a process does that has no more inputs, while others go on: see `weft.distributed.algorithms.join`
 
     def exchange_zeros(self) -> None:
-        """Take part in the exchange of one backward pass, with nothing."""
+        """Take part in the exchange of one backward pass, and add nothing to its gradients."""
         self._check_reducer_finalized()
         self._expects = self._begun = True
         for bucket in self.buckets:
@@ -372,10 +372,11 @@ class Reducer:
             bucket.flat.zero_()
             bucket.pending = 0
             self._launch(bucket, is_last=False)
-        self._used_anywhere()
+        used = self._used_anywhere()
         for bucket in self.buckets:
             if bucket.work is not None:
-                bucket.work.wait()
+                self._take_result(bucket, bucket.work.wait()) if self.hook is not None else bucket.work.wait()
+            self._hand_out(bucket, used)  # for an optimizer that keeps a part of the state in this process
         self._expects = self._begun = False
 
     def used_names(self) -> list[str]:

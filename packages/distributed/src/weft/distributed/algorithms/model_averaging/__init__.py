@@ -1,0 +1,1 @@
+"""Means of parameters over processes, now and then: see `weft.distributed.optim.PostLocalSGDOptimizer`."""
