@@ -75,13 +75,13 @@ def run(case):
             **os.environ,
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(free_port()),
             "TMPDIR": str(temporary),
             "WEFT_AS_TORCH": "1",
             "WEFT_FAULT_RUN": token,
             "WEFT_DISTRIBUTED_DEBUG": "DETAIL" if case["is_detailed"] else "OFF",
         }
+        if case["backend"] != "mpi":
+            environment |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
         process = subprocess.Popen(
             command(case), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
             errors="replace", start_new_session=True,

@@ -226,7 +226,7 @@ def part(world: ProcessGroup, patience: timedelta) -> None:
 def fail() -> None:
     """Let the others know that this process ends by an exception."""
     for each in list(groups.by_name.values()):
-        each.fail()
+        each.abort()
 
 
 @atexit.register

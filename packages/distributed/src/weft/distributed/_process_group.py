@@ -298,11 +298,6 @@ class ProcessGroup(GroupMethods):
         for communicator in self._communicators.values():
             communicator.abort()
 
-    def fail(self) -> None:
-        """Let the others know that this process ends by an exception."""
-        for communicator in self._communicators.values():
-            communicator.fail()
-
 
 def queued(work: StreamWork, async_op: bool) -> Work | None:
     """What a call returns that is queued in an engine's stream: unless it is ``async_op``, the current one waits."""

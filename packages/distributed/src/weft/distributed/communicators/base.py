@@ -145,10 +145,6 @@ class Communicator:
     def abort(self) -> None:
         """Let calls in other threads, that wait, raise; nothing can be called afterwards."""
 
-    def fail(self) -> None:
-        """Let the others know that this process ends by an exception: an engine that cannot otherwise ends them."""
-        self.abort()
-
     def close(self) -> None:
         """Give back what the engine holds: called once, when no call is under way."""
 
