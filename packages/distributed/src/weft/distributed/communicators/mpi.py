@@ -16,7 +16,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -76,6 +76,8 @@ class MpiCommunicator(Communicator):
             self._collectives = process.world.Create_group(group)
             self._messages = self._collectives.Dup()  # tags of messages meet no others
             group.Free()
+        if size == process.world.Get_size():
+            unlink_segments()
         self._seconds = timeout.total_seconds()
         self._sequence = 0
         self._aborted = False
@@ -391,6 +393,21 @@ def mpi_process() -> MpiProcess:
         if not made:
             made.append(MpiProcess())
         return made[0]
+
+
+def unlink_segments() -> None:
+    """Take the names of MPICH's shared memory away, which every process has mapped by now.
+
+    MPICH removes them when a program ends well; where a process is killed, or ends all, they would stay.
+    """
+    try:
+        with open("/proc/self/maps") as maps:
+            names = {path for line in maps for path in line.split()[5:6] if path.startswith("/dev/shm/mpich_")}
+    except OSError:  # not Linux
+        return
+    for name in names:
+        with suppress(FileNotFoundError):  # another process was first
+            os.unlink(name)
 
 
 def world_store(timeout: timedelta) -> tuple[Store, int, int]:
