@@ -13,6 +13,13 @@ import weft
 import weft.distributed.checkpoint as dcp
 from weft import nn, optim
 from weft.distributed.checkpoint.format_utils import dcp_to_torch_save, torch_save_to_dcp
+from weft.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_model_state_dict,
+    get_optimizer_state_dict,
+    set_model_state_dict,
+    set_optimizer_state_dict,
+)
 
 
 def states():
@@ -179,6 +186,53 @@ def test_a_checkpoint_becomes_one_file_and_back(tmp_path):
     loaded = zeroed(state)
     dcp.load(loaded, checkpoint_id=tmp_path / "again", no_dist=True)
     assert same(loaded, state)
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 1), nn.BatchNorm1d(1))
+
+    def forward(self, x):
+        return self.b(self.a(x))
+
+
+def test_state_dicts_have_the_names_of_the_model_without_wrappers():
+    model = Model()
+    assert list(get_model_state_dict(model)) == list(model.state_dict())
+    assert list(get_model_state_dict(model, submodules={model.b}))[:2] == ["b.0.weight", "b.0.bias"]
+    options = StateDictOptions(keep_submodule_prefixes=False)
+    assert list(get_model_state_dict(model, submodules={model.b}, options=options))[:2] == ["0.weight", "0.bias"]
+    model.a.weight.requires_grad_(False)
+    assert "a.weight" not in get_model_state_dict(model, options=StateDictOptions(ignore_frozen_params=True))
+    with pytest.raises(RuntimeError, match=r"Missing key: a.bias."):
+        set_model_state_dict(model, {"a.weight": weft.ones(2, 2)})
+    result = set_model_state_dict(model, {"a.weight": weft.ones(2, 2)}, options=StateDictOptions(strict=False))
+    assert "a.bias" in result.missing_keys
+    with pytest.raises(ValueError, match="full_state_dict must be True when broadcast_from_rank0 is True"):
+        get_model_state_dict(model, options=StateDictOptions(broadcast_from_rank0=True))
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_an_optimizers_state_goes_by_names_to_one_with_other_groups(flat):
+    model = Model()
+    groups = [{"params": model.b.parameters()}, {"params": model.a.parameters(), "lr": 0.5}]
+    first = optim.Adam(groups)
+    model(weft.arange(4.0).reshape(2, 2)).sum().backward()
+    first.step()
+    options = StateDictOptions(flatten_optimizer_state_dict=flat)
+    state = get_optimizer_state_dict(model, first, options=options)
+    if flat:
+        assert state["param_groups.a.weight.lr"] == 0.5
+    else:
+        assert state["param_groups"][1]["params"] == ["a.weight", "a.bias"]
+    second = optim.Adam(model.parameters())
+    set_optimizer_state_dict(model, second, state, options=options)
+    assert second.param_groups[0]["lr"] == 0.5  # that of its first parameter, a.weight
+    for parameter in model.parameters():
+        assert weft.equal(second.state[parameter]["exp_avg"], first.state[parameter]["exp_avg"])
+    with pytest.raises(RuntimeError, match="none of the model's"):
+        get_optimizer_state_dict(nn.Linear(1, 1), first)
 
 
 class Evil:

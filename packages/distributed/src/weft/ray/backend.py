@@ -9,10 +9,9 @@ from datetime import timedelta
 from typing import Any
 
 import ray
+import weft.distributed as dist
 from ray.train import get_context
 from ray.train.backend import Backend, BackendConfig
-
-import weft.distributed as dist
 from weft.distributed._authentication import SECRET_VARIABLE
 
 __all__ = ["WeftConfig"]

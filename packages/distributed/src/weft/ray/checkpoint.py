@@ -7,9 +7,8 @@ import tempfile
 from typing import Any
 
 import ray.train
-from ray.train import Checkpoint
-
 import weft
+from ray.train import Checkpoint
 
 __all__ = ["load_checkpoint", "report"]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ray.train import get_context
-
 import weft
 import weft.distributed as dist
+from ray.train import get_context
 from weft.nn.parallel import DistributedDataParallel
 
 __all__ = ["get_device", "prepare_model"]

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ray.train.v2.api.data_parallel_trainer import DataParallelTrainer
-
 from weft.ray.backend import WeftConfig
 
 __all__ = ["WeftTrainer"]
