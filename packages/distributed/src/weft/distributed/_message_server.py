@@ -164,7 +164,7 @@ class MessageServer:
         try:
             if peer.challenge is None or self._meet_challenge(peer):
                 self._read_messages(peer)
-        except MessageError:
+        except (MessageError, OSError):  # it is gone already, when the system is asked whose it was
             self._end(peer)
 
     def _meet_challenge(self, peer: Peer) -> bool:
