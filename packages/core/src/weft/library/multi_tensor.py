@@ -30,11 +30,27 @@ from weft._tensor.base import Tensor
 from weft.ops._declare import parameters_of
 from weft.ops._inplace import bump
 
-__all__ = ["MultiTensorStep", "multi_tensor"]
+__all__ = ["MultiTensorStep", "multi_tensor", "steps_on"]
 
 _block_elements = 16384  # some four arrays of float32 in a cache of 256 KiB
 
 Row = Sequence[Any]
+
+_stands_for: dict[type, Callable[[Row], Row]] = {}
+
+
+def steps_on(cls: type, function: Callable[[Row], Row]) -> None:
+    """Let steps over tensors of a subclass run on plain ones.
+
+    Parameters
+    ----------
+    cls : type
+        The class of the parameter.
+    function : callable
+        Takes the arguments of the formula for one parameter, and returns those that it runs with: the parts of tensors
+        that several processes have, which formulas of elements may step one by one.
+    """
+    _stands_for[cls] = function
 
 
 def multi_tensor(formula: Callable[..., None]) -> MultiTensorStep:
@@ -90,6 +106,8 @@ class MultiTensorStep:
         **options
             Of the formula.
         """
+        if not local.grad_enabled and any(type(each) in _stands_for for each in columns[0] if _stands_for):
+            columns = tuple(zip(*[self._on_plain(row) for row in zip(*columns, strict=True)]))
         if not local.grad_enabled and is_watched():
             self._operation.run(columns, options)
             return
@@ -107,6 +125,11 @@ class MultiTensorStep:
                     self.formula(*row, **options)
             else:
                 self._run_on_arrays(key, list(zip(*rows)), options)
+
+    @staticmethod
+    def _on_plain(row: Row) -> Row:
+        function = _stands_for.get(type(row[0]))
+        return row if function is None else function(row)
 
     def _takes_tensors(self, columns: Sequence[Row], options: dict[str, Any]) -> bool:
         """Whether a number of the formula is in a tensor."""

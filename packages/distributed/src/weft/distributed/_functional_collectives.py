@@ -236,8 +236,9 @@ def all_to_all_single(
     tag: str = "",
 ) -> Any:
     """Send each process its part along dimension 0, and return what they send, by rank."""
-    sizes = [None if each is None else [int(size) for size in each] for each in (output_split_sizes, input_split_sizes)]
-    return (AllToAll.apply if needs_gradient(self) else exchanged)(self, *sizes, resolved(group))
+    outputs = None if output_split_sizes is None else list(output_split_sizes)
+    inputs = None if input_split_sizes is None else list(input_split_sizes)
+    return (AllToAll.apply if needs_gradient(self) else exchanged)(self, outputs, inputs, resolved(group))
 
 
 all_gather_tensor_autograd = all_gather_single = all_gather_single_autograd = all_gather_tensor
@@ -257,9 +258,9 @@ def permute_tensor(self: Any, src_dst: Sequence[int], group: Any, tag: str = "")
     if sorted(src_dst) != list(range(members.size())):
         raise ValueError(f"permute_tensor: src_dst must be a permutation of the ranks, got {list(src_dst)}")
     flat = self.detach().reshape(-1)
-    counts = [[0] * members.size(), [0] * members.size()]
-    counts[0][list(src_dst).index(members.rank())] = counts[1][src_dst[members.rank()]] = flat.numel()
-    result = (AllToAll.apply if needs_gradient(self) else exchanged)(self.reshape(-1), *counts, members)
+    coming, going = [0] * members.size(), [0] * members.size()
+    coming[list(src_dst).index(members.rank())] = going[src_dst[members.rank()]] = flat.numel()
+    result = (AllToAll.apply if needs_gradient(self) else exchanged)(self.reshape(-1), coming, going, members)
     return result.reshape(self.shape)
 
 

@@ -364,7 +364,7 @@ class DeviceMesh:
 
     def _get_root_mesh(self) -> DeviceMesh:
         """Return the mesh that this one was sliced from."""
-        dims = [(dim,) for dim in range(self._root.ranks.ndim)]
+        dims: list[tuple[int, ...]] = [(dim,) for dim in range(self._root.ranks.ndim)]
         names = tuple(next(name for name, of in self._root.names.items() if of == each) for each in dims)
         return self if self._dims == dims else self._part(self.device_type, self._root, dims, names)
 
@@ -468,7 +468,7 @@ def init_device_mesh(
             f"Device type with index is not supported but got {device_type}. ",
             "If you maintained a 'torch.device' object, it's recommended to pass in 'device.type'.",
         )
-    names = tuple(mesh_dim_names or range(len(mesh_shape)))
+    names: tuple[Any, ...] = tuple(mesh_dim_names or range(len(mesh_shape)))
     overrides = backend_override or {}
     for each in overrides:
         if each not in names and each not in range(len(mesh_shape)):

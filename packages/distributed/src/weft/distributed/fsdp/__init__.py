@@ -5,10 +5,14 @@ Options are plain values, which a configuration may hold; a module that is divid
 
 from weft.distributed.fsdp._fully_shard import (
     CPUOffloadPolicy,
+    DataParallelMeshDims,
     FSDPModule,
     MixedPrecisionPolicy,
     OffloadPolicy,
+    UnshardHandle,
     fully_shard,
+    register_fsdp_forward_method,
+    share_comm_ctx,
 )
 from weft.distributed.fsdp.api import (
     BackwardPrefetch,
@@ -27,6 +31,7 @@ __all__ = [
     "BackwardPrefetch",
     "CPUOffload",
     "CPUOffloadPolicy",
+    "DataParallelMeshDims",
     "FSDPModule",
     "FullOptimStateDictConfig",
     "FullStateDictConfig",
@@ -39,5 +44,8 @@ __all__ = [
     "ShardedStateDictConfig",
     "ShardingStrategy",
     "StateDictType",
+    "UnshardHandle",
     "fully_shard",
+    "register_fsdp_forward_method",
+    "share_comm_ctx",
 ]

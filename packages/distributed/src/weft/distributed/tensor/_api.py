@@ -11,6 +11,7 @@ from weft.distributed.device_mesh import DeviceMesh, current_mesh
 from weft.distributed.tensor._dtensor_spec import DTensorSpec, Placements, TensorMeta, local_sizes
 from weft.distributed.tensor._redistribute import place_of, redistribute_local
 from weft.distributed.tensor.placement_types import Placement, Replicate, Shard, _StridedShard
+from weft.library.multi_tensor import steps_on
 
 __all__ = ["DTensor", "distribute_module", "distribute_tensor"]
 
@@ -52,7 +53,7 @@ class DTensor(weft.Tensor):
 
         return dispatch(func, args, kwargs or {})
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         """Show this process's part, the mesh and the placements."""
         return (
             f"DTensor(local_tensor={self._local_tensor}, device_mesh={self._spec.mesh}, "
@@ -212,6 +213,24 @@ class DTensor(weft.Tensor):
 
         sizes, offsets = local_sizes(self.shape, self._spec.mesh.shape, place_of(self._spec.mesh), self.placements)
         return [ChunkStorageMetadata(offsets=weft.Size(offsets), sizes=weft.Size(sizes))]
+
+
+def parts_of(row: Sequence[Any]) -> list[Any]:
+    """The parts of a parameter, its gradient and its state: an optimizer's formula is of elements."""
+    wanted = row[0]._spec.placements
+    found = []
+    for each in row:
+        if isinstance(each, DTensor) and each.ndim:
+            local = each._local_tensor
+            if each._spec.placements != wanted:
+                local = redistribute_local(local, each._spec.mesh, each.shape, each._spec.placements, wanted)
+            found.append(local)
+        else:
+            found.append(each._local_tensor if isinstance(each, DTensor) else each)
+    return found
+
+
+steps_on(DTensor, parts_of)
 
 
 def rebuild(

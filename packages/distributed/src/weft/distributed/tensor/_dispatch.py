@@ -191,18 +191,15 @@ class Call:
         RuntimeError
             If it writes into a tensor that would have to be elsewhere.
         """
-        own = registered.get(self.func)
-        found = rules.get(self.name)
-        if own is None and found is None:
+        ways = registered.get(self.func) or rules.get(self.name)
+        if ways is None:
             where = ", ".join(str(list(map(str, each))) for each in self.placements)
             raise NotImplementedError(
                 f"Operator {self.func} does not have a sharding strategy registered: it got placements {where}. "
                 "Redistribute its tensors to Replicate() and use to_local(), or declare one by "
                 "weft.distributed.tensor.experimental.register_sharding"
             )
-        chosen = [
-            self.cheapest(dim, own(self, dim) if own is not None else found(self, dim)) for dim in range(self.mesh.ndim)
-        ]  # type: ignore[misc]
+        chosen = [self.cheapest(dim, ways(self, dim)) for dim in range(self.mesh.ndim)]
         inputs = tuple(tuple(each.inputs[index] for each in chosen) for index in range(len(self.tensors)))
         metas = self.result_metas()
         if metas is None:

@@ -42,7 +42,7 @@ def one_by_one(short: str) -> Any:
 
 
 def called(short: str, row: Sequence[Any], options: dict[str, Any]) -> Any:
-    """A function of one tensor, by its overload, so that it comes back to the dispatch; plain ones get plain numbers."""
+    """A function of one tensor, by its overload, which comes back to the dispatch; plain ones get plain numbers."""
     if not isinstance(row[0], DTensor):
         row = [whole_of(each) if isinstance(each, DTensor) else each for each in row]
     if short == "norm":
