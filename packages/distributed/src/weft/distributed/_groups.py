@@ -15,7 +15,7 @@ from weft.distributed._errors import DistError
 from weft.distributed._process_group import ProcessGroup
 from weft.distributed._uncaught import on_uncaught
 from weft.distributed.constants import default_pg_timeout
-from weft.distributed.rendezvous import rendezvous
+from weft.distributed.rendezvous import by_launcher, rendezvous
 from weft.distributed.stores import HashStore, PrefixStore
 
 FAREWELL = timedelta(seconds=5)  # how long the process that holds the store waits for others to be done with it
@@ -178,7 +178,7 @@ def meet(
         from weft.distributed.communicators.mpi import world_store
 
         return world_store(timeout)
-    alone = world_size == 1 or (world_size < 0 and os.environ.get("WORLD_SIZE", "1") == "1")
+    alone = world_size == 1 or (world_size < 0 and by_launcher(os.environ, 1) in (None, "1"))
     if init_method is None and alone and rank <= 0:  # nobody to meet
         return HashStore(), 0, 1
     return next(iter(rendezvous(init_method or "env://", rank, world_size, timeout=timeout)))

@@ -71,7 +71,7 @@ class WeftBackend(Backend):  # type: ignore[misc]
 
 
 def find_address() -> tuple[str, int]:
-    """This worker's address, and a port that is free."""
+    """Return the worker's address, and a port that is free."""
     import socket
 
     from ray.util import get_node_ip_address

@@ -23,7 +23,8 @@ def report(metrics: dict[str, Any], state: Any = None) -> None:
     metrics : dict
         Numbers.
     state : object, optional
-        What `weft.save` takes, such as a dict of state dicts. The worker of rank 0 saves its own; None saves nothing.
+        What `weft.save` takes, such as a dict of state dicts. The worker of rank 0 saves its own; None saves nothing,
+        and Ray's result keeps only metrics that came with a checkpoint.
     """
     if state is None or ray.train.get_context().get_world_rank() != 0:
         ray.train.report(metrics)

@@ -117,8 +117,8 @@ def prepare_data_loader(data_loader: Any, add_dist_sampler: bool = True, move_to
 def with_sampler(loader: Any) -> Any:
     """The same loader with a `DistributedSampler`."""
     names = (
-        "batch_size num_workers collate_fn pin_memory drop_last timeout worker_init_fn multiprocessing_context generator "
-        "prefetch_factor persistent_workers"
+        "batch_size num_workers collate_fn pin_memory drop_last timeout worker_init_fn multiprocessing_context "
+        "generator prefetch_factor persistent_workers"
     ).split()
     options = {name: getattr(loader, name) for name in names}
     sampler: Any = DistributedSampler(
