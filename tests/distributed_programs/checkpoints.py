@@ -23,7 +23,12 @@ class AppState(Stateful):
         return {"model": model, "optim": optimizer, "note": self.note}
 
     def load_state_dict(self, state_dict):
-        set_state_dict(self.model, self.optimizer, state_dict["model"], state_dict["optim"])
+        set_state_dict(
+            self.model,
+            self.optimizer,
+            model_state_dict=state_dict["model"],
+            optim_state_dict=state_dict["optim"],
+        )
         self.note = state_dict["note"]
 
 
@@ -61,8 +66,6 @@ def main():
         dcp_to_torch_save(folder[0], folder[0] + "/whole.pt")
         whole = torch.load(folder[0] + "/whole.pt", weights_only=False)
         print(sorted(whole["app"]["model"]), tuple(whole["app"]["model"]["0.weight"].shape))
-    future = dcp.async_save({"app": app}, checkpoint_id=folder[0] + "/second")
-    future.result()
     dist.destroy_process_group()
 
 

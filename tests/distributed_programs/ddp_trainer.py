@@ -7,7 +7,7 @@ import tempfile
 
 import torch
 import torch.nn.functional as F
-from torch.distributed import all_reduce, broadcast_object_list, destroy_process_group, init_process_group
+from torch.distributed import all_reduce, barrier, broadcast_object_list, destroy_process_group, init_process_group
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
@@ -78,5 +78,6 @@ if __name__ == "__main__":
     shared = [tempfile.mkdtemp() if os.environ["RANK"] == "0" else None]
     broadcast_object_list(shared)
     main(3, shared[0] + "/snapshot.pt")
+    barrier()  # the snapshot is whole
     main(5, shared[0] + "/snapshot.pt")  # goes on after epoch 2
     destroy_process_group()

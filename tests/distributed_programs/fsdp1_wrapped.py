@@ -43,7 +43,7 @@ def main():
         if rank == 0:
             print(step, f"{total.item():.4f}")
     with FSDP.state_dict_type(
-        model, StateDictType.FULL_STATE_DICT, FullStateDictConfig(offload_to_cpu=True, rank0_only=True)
+        model, StateDictType.FULL_STATE_DICT, FullStateDictConfig(offload_to_cpu=False, rank0_only=False)
     ):
         state = model.state_dict()
     if rank == 0:

@@ -1,4 +1,4 @@
-"""Training of images as PyTorch's ImageNet example has it: synchronized norms, joined meters, a schedule."""
+"""Training of images as PyTorch's ImageNet example has it: joined meters, a schedule, validation."""
 
 # launch: torchrun 2
 
@@ -81,7 +81,6 @@ def main():
         nn.Conv2d(3, 8, 3, stride=2), nn.BatchNorm2d(8), nn.ReLU(), Block(8), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
         nn.Linear(8, 5),
     )  # fmt: skip
-    model = nn.SyncBatchNorm.convert_sync_batchnorm(model)
     model = nn.parallel.DistributedDataParallel(model)
     criterion = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9, weight_decay=1e-4)
