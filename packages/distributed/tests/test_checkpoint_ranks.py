@@ -1,5 +1,6 @@
 """Checkpoints of several processes: shards side by side, read by any other number of processes."""
 
+import json
 import os
 
 import numpy
@@ -134,3 +135,32 @@ def test_a_failure_of_one_process_is_told_to_all(tmp_path):
     assert "'x'" in first[1]
     assert "Missing key in checkpoint state_dict: missing" in first[2]
     assert "(RANK 0)" not in first[2]
+
+
+def safetensors(folder):
+    """Parts in files of each process; joined; and whole tensors, which the first process writes."""
+    writer = dcp.HuggingFaceStorageWriter
+    state = {"sharded": rows(WHOLE), "same": weft.arange(5)}
+    dcp.save(state, storage_writer=writer(f"{folder}/parts", save_distributed=True))
+    mapping = {"sharded": 1, "same": 2}
+    dcp.save(
+        state, storage_writer=writer(f"{folder}/joined", mapping, save_distributed=True, enable_consolidation=True)
+    )
+    dcp.save({"sharded": WHOLE, "same": weft.arange(5)}, storage_writer=writer(f"{folder}/whole"))
+    for state, message in (({"x": rows(WHOLE)}, "save_distributed=True"), ({"x": 5}, "hold tensors only")):
+        with pytest.raises(dcp.CheckpointException, match=message):
+            dcp.save(state, storage_writer=writer(f"{folder}/none"))
+
+
+def test_safetensors_files_hold_parts_or_whole_tensors(tmp_path):
+    run_ranks(safetensors, 3, str(tmp_path))
+    for name, count in (("parts", 3), ("joined", 2), ("whole", 1)):
+        folder = tmp_path / name
+        assert len(list(folder.glob("*.safetensors"))) == count
+        state = {"sharded": weft.zeros_like(WHOLE), "same": weft.zeros(5, dtype=weft.int64)}
+        dcp.load(state, storage_reader=dcp.HuggingFaceStorageReader(str(folder)), no_dist=True)
+        assert weft.equal(state["sharded"], WHOLE)
+        assert weft.equal(state["same"], weft.arange(5))
+    index = json.loads((tmp_path / "joined" / "model.safetensors.index.json").read_text())
+    names = {"same": "model-00002-of-00002.safetensors", "sharded": "model-00001-of-00002.safetensors"}
+    assert index == {"metadata": {"total_size": 320}, "weight_map": names}
