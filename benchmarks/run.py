@@ -28,7 +28,7 @@ import report
 import rounds
 from contestants import Contestant
 from rounds import Measurement
-from suites import processes, threads
+from suites import distributed, processes, threads
 
 TIMED = ("overhead", "kernels", "training", "loading")
 OF_PROCESSES: dict[str, tuple[Callable[[list[Contestant], int], list[Measurement]], int]] = {
@@ -36,6 +36,7 @@ OF_PROCESSES: dict[str, tuple[Callable[[list[Contestant], int], list[Measurement
     "import": (processes.importing, 11),
     "first": (processes.first_steps, 7),
     "threads": (threads.sharing, 7),
+    "distributed": (distributed.collectives, 15),
 }
 SUITES = (*TIMED, *OF_PROCESSES)
 
