@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 
@@ -14,6 +16,7 @@ from weft.distributed.elastic.multiprocessing.errors import get_error_handler
 
 __all__ = ["on_uncaught"]
 
+FORWARDING_SECONDS = 0.3  # which mpiexec gets to forward a traceback
 CAUSE_SECONDS = 0.5  # what the process that failed first may take to print its traceback
 
 
@@ -36,6 +39,7 @@ def on_uncaught(tell_others: Callable[[], None]) -> None:
         with contextlib.suppress(Exception):
             sys.stderr.flush()
         tell_others()
+        end_mpi_job()
 
     sys.excepthook = excepthook
 
@@ -46,3 +50,15 @@ def wait_for_cause() -> None:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: ended.set())
     ended.wait(CAUSE_SECONDS)
+
+
+def end_mpi_job() -> None:
+    """Have MPICH's ``mpiexec`` end the other processes; of those that use another engine it asks nobody's exit status.
+
+    Its processes speak PMI with it, by lines of text. Where MPI is in use, its engine ends the job.
+    """
+    channel = os.environ.get("PMI_FD", "")
+    if channel.isdecimal() and "mpi4py.MPI" not in sys.modules:
+        time.sleep(FORWARDING_SECONDS)
+        with contextlib.suppress(OSError):
+            os.write(int(channel), b"cmd=abort exitcode=1\n")
