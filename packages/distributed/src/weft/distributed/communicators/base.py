@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from typing import Any, ClassVar
 
@@ -128,6 +129,22 @@ class Communicator:
         self.all_reduce(numpy.zeros(1, numpy.uint8), ReduceOp.SUM)
 
     # Streams of a device
+
+    def stream_context(self, channel: Any = None) -> AbstractContextManager[Any]:
+        """Make the engine's stream the current one, behind what was given to that; for engines with streams.
+
+        What is computed in it, before and after a call, is in order with the call.
+
+        Parameters
+        ----------
+        channel : tuple (str, int), optional
+            ``("send", rank)`` or ``("recv", rank)`` for a message; default: that of collectives.
+        """
+        return nullcontext()
+
+    def batch(self) -> AbstractContextManager[Any]:
+        """Let messages that are sent and received in the block begin together, so that none waits for another."""
+        return nullcontext()
 
     def mark(self) -> Any:
         """A point in the engine's stream, behind all that was queued; for engines that are stream-ordered."""

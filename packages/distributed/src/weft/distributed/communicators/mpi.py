@@ -27,6 +27,7 @@ import numpy
 from weft.distributed._authentication import SECRET_VARIABLE
 from weft.distributed._errors import DistBackendError
 from weft.distributed._reduce_ops import ReduceOp, combine
+from weft.distributed.communicators._arrivals import TELLS_AFTER_SECONDS, missing, tell
 from weft.distributed.communicators.base import Communicator
 from weft.distributed.stores import HashStore, Store, TCPStore
 from weft.plugins import hookimpl
@@ -36,7 +37,6 @@ __all__ = ["MpiCommunicator", "world_store"]
 POLLS = 100  # at once, before others may have the core: some 20 us, in which small messages come
 YIELDING_SECONDS = 0.005  # and 2 ns for each byte: polls move what is sent, so that they may not be rare
 LONGEST_PAUSE = 0.001
-TELLS_AFTER_SECONDS = 1.0  # of waiting: the store then says that this process is there, for messages about the others
 FORWARDING_SECONDS = 0.3  # which mpiexec gets to forward a traceback: it drops what it has not when it ends all
 ARITHMETIC = (ReduceOp.SUM, ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX)
 BITWISE = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
@@ -60,6 +60,7 @@ class MpiCommunicator(Communicator):
         super().__init__(store, rank, size, timeout)
         process = mpi_process()
         store.set(f"mpi/{rank}", str(process.world.Get_rank()))
+        store.wait([f"mpi/{each}" for each in range(size)], timeout)
         members = [int(store.get(f"mpi/{each}")) for each in range(size)]  # all are there: what follows cannot hang
         if len(set(members)) < size:
             raise RuntimeError(
@@ -185,7 +186,7 @@ class MpiCommunicator(Communicator):
                 yield_core()
                 continue
             if not told and now - started > TELLS_AFTER_SECONDS:
-                self.store.set(self._arrival(self.rank), b"")
+                tell(self, self._sequence)
                 told = True
             if self._aborted or now - started > self._seconds:
                 mpi_process().abandon(request, is_recv)
@@ -197,21 +198,13 @@ class MpiCommunicator(Communicator):
         with self._lock:
             return test()
 
-    def _arrival(self, rank: int) -> str:
-        """The key of the store that says that a process waits in this collective."""
-        return f"mpi/{self._sequence}/{rank}"
-
     def _reason(self, late: str | None) -> str:
         """Why a call was given up."""
         if self._aborted:
             return "the group was ended while the call waited"
         if late is not None:
             return f"{late}, within {self._seconds:g} s"
-        others = [rank for rank in range(self.size) if rank != self.rank]
-        missing = [rank for rank in others if not self.store.check([self._arrival(rank)])]
-        if not missing:
-            return f"not done after {self._seconds:g} s, though all ranks came"
-        return f"after {self._seconds:g} s rank(s) {', '.join(map(str, missing))} of the group did not come"
+        return missing(self, self._sequence, self._seconds)
 
     # The end
 

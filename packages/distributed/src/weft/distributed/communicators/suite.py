@@ -207,6 +207,15 @@ class Member:
         yield Member(self.suite, made)
         made.close()
 
+    def in_threads(self, calls: Sequence[Callable[[], Any]]) -> None:
+        """Make calls at the same time."""
+
+        def run(call: Callable[[], Any]) -> None:
+            call()
+            self.in_order()
+
+        in_threads([partial(run, call) for call in calls])
+
     def in_order(self) -> None:
         """Let the device's current stream wait for what the engine has queued."""
         if self.communicator.is_stream_ordered:
@@ -411,7 +420,7 @@ def ring(member: Member) -> list[tuple[int, int]]:
 def both_ways(member: Member, mine: Guarded, to: int, theirs: Guarded, source: int, tag: int) -> None:
     """Send and receive at the same time."""
     call = member.communicator
-    in_threads([lambda: call.send(mine.array, to, tag), lambda: call.recv(theirs.array, source, tag)])
+    member.in_threads([partial(call.send, mine.array, to, tag), partial(call.recv, theirs.array, source, tag)])
 
 
 # What does not depend on the dtype
@@ -575,7 +584,7 @@ def messages_during_collectives(member: Member) -> None:
         for i in range(4):
             calls.append(partial(member.communicator.send, sent[i].array, to, i))
             calls.append(partial(member.communicator.recv, received[i].array, source, i))
-        in_threads(calls)
+        member.in_threads(calls)
         for i in range(4):
             found(received[i], bits(INT32, 1000 * i, source, i), f"recv of tag {i}")
         for i, each in enumerate(mine):
