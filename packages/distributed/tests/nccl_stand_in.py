@@ -7,18 +7,19 @@ host for what they would wait for in the device; a message is sent when it is re
 
 import ctypes
 import itertools
+import sys
 import threading
 import types
+from pathlib import Path
 
 import ml_dtypes
 import numpy
 
-DATATYPES = [
-    numpy.dtype(name) for name in "int8 uint8 int32 uint32 int64 uint64 float16 float32 float64".split()
-] + [numpy.dtype(ml_dtypes.bfloat16)]
+DATATYPES = [numpy.dtype(name) for name in "int8 uint8 int32 uint32 int64 uint64 float16 float32 float64".split()] + [
+    numpy.dtype(ml_dtypes.bfloat16)
+]
 FUNCTIONS = [numpy.add, numpy.multiply, numpy.maximum, numpy.minimum, None]
 COLLECTIVE, MESSAGE = "collective", "message"
-calls = []  # of all ranks: the name, the stream and the arguments
 ids = itertools.count()
 worlds = {}
 making = threading.Lock()
@@ -79,7 +80,9 @@ class NcclCommunicator:
         self.collective("allGather", stream, (count, datatype), send, count, datatype, receive)
 
     def reduceScatter(self, send, receive, count, datatype, op, stream):
-        self.collective("reduceScatter", stream, (count, datatype, op), send, count * self.world.size, datatype, receive)
+        self.collective(
+            "reduceScatter", stream, (count, datatype, op), send, count * self.world.size, datatype, receive
+        )
 
     def send(self, array, count, datatype, peer, stream):
         self.message("send", array, count, datatype, peer, stream)
@@ -110,7 +113,7 @@ class NcclCommunicator:
         check(stream > 2, f"{name} in the default stream")
         check(self.stream in (None, stream), f"{name} in stream {stream}, others in {self.stream}")
         self.stream = stream
-        calls.append((name, stream, arguments))
+        sys.modules["cupy_stand_in.events"].note("order", f"{name} in stream {stream}")
         return not self.world.aborted
 
     def collective(self, name, stream, about, send, count, datatype, receive):
@@ -221,9 +224,6 @@ def get_unique_id():
 
 def install():
     """Put the stand-in for CuPy, with this module in it, where ``import cupy`` finds it."""
-    import sys
-    from pathlib import Path
-
     sys.path.insert(0, str(Path(__file__).parents[2] / "backend-cuda" / "tests"))
     import cupy_stand_in
 

@@ -52,10 +52,29 @@ def run(program, size=2):
     return mpiexec(size, "-c", BEGIN + program, seconds=30)
 
 
-def test_a_collective_that_waits_too_long_names_who_is_missing():
+def test_a_collective_that_waits_too_long_raises():
     status, said = run("if rank != 1: group.barrier()\nelse: time.sleep(10)", size=3)
     assert status != 0
-    assert "DistBackendError: after 2 s rank(s) 1 of the group did not come" in said
+    assert "DistBackendError: not all ranks came, within 2 s" in said
+
+
+def test_the_error_names_who_is_missing():
+    program = """
+import time
+from datetime import timedelta
+import weft
+import weft.distributed as dist
+dist.init_process_group("mpi", timeout=timedelta(seconds=2))
+dist.barrier()
+if dist.get_rank() != 1:
+    dist.all_reduce(weft.ones(3))
+else:
+    time.sleep(20)
+"""
+    status, said = mpiexec(3, "-c", program, seconds=30)
+    assert status != 0
+    assert "rank 0: all_reduce #2 (float32 [3])" in said
+    assert "rank 1" in said.partition("not all ranks came, within 2 s")[2]
 
 
 def test_an_exception_in_one_rank_ends_all():

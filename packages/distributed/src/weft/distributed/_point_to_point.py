@@ -7,6 +7,7 @@ from typing import Any
 
 from weft.distributed._buffers import Buffer, check_tensor
 from weft.distributed._groups import GroupMember, current, root_of
+from weft.distributed._process_group import begin_together
 from weft.distributed._work import Work
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
@@ -172,5 +173,16 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
         raise ValueError("batch_isend_irecv: p2p_op_list must be a list of P2POp that is not empty")
     if len({id(each.group) for each in p2p_op_list}) > 1:
         raise ValueError("batch_isend_irecv: all need to use the same group")
-    begun = [each.op(each.tensor, each.peer, each.group, each.tag) for each in p2p_op_list]
+
+    def begin() -> list[Any]:
+        return [each.op(each.tensor, each.peer, each.group, each.tag) for each in p2p_op_list]
+
+    members = current("batch_isend_irecv", p2p_op_list[0].group)
+    communicator = members.communicator(str(p2p_op_list[0].tensor.device.type)) if members is not None else None
+    if communicator is None or not communicator.is_stream_ordered:
+        begun = begin()
+    else:
+        if not all(each.tensor.is_contiguous() for each in p2p_op_list):
+            raise ValueError("batch_isend_irecv: the tensors must be contiguous")
+        begun = begin_together(communicator, begin)
     return [each for each in begun if each is not None and each != GroupMember.NON_GROUP_MEMBER]

@@ -197,8 +197,10 @@ class ProcessGroup(GroupMethods):
             return -1
 
         if communicator.is_stream_ordered:
-            run()
-            return queued(StreamWork(operation, results, communicator), async_op)
+            work = in_stream(communicator, run, operation, results, call)
+            if not async_op:
+                work.wait()
+            return work if async_op else None
         if async_op:
             return self._calls.submit(run, Work(operation, results))
         self._calls.run(run)
@@ -259,10 +261,13 @@ class ProcessGroup(GroupMethods):
             except Exception as error:
                 raise self._explained(f"{operation} (peer {peer})", error) from error
 
+        direction = "send" if "send" in operation else "recv"
         if communicator.is_stream_ordered:
-            run()
-            return queued(StreamWork(operation, [tensor], communicator), async_op)
-        calls = self._queue_of("send" if "send" in operation else "recv", peer, tag)
+            begun = in_stream(communicator, run, operation, [tensor], call, (direction, peer))
+            if not async_op:
+                begun.wait()
+            return begun
+        calls = self._queue_of(direction, peer, tag)
         work = Work(operation, [tensor])
         if async_op:
             return calls.submit(run, work)
@@ -299,11 +304,29 @@ class ProcessGroup(GroupMethods):
             communicator.abort()
 
 
-def queued(work: StreamWork, async_op: bool) -> Work | None:
-    """What a call returns that is queued in an engine's stream: unless it is ``async_op``, the current one waits."""
-    if not async_op:
-        work.wait()
-    return work if async_op else None
+def in_stream(
+    communicator: Communicator,
+    run: Callable[[], int],
+    operation: str,
+    results: Sequence[Any],
+    call: Callable[..., Any],
+    channel: Any = None,
+) -> StreamWork:
+    """Queue a call in the engine's stream, with what is computed before and after it."""
+    with communicator.stream_context(channel):
+        source = run()
+        return StreamWork(operation, results, communicator, source, call)
+
+
+def begin_together(communicator: Communicator, begin: Callable[[], list[Any]]) -> list[Any]:
+    """Begin messages of an engine with streams as one; ``begin`` returns the `Work` of each."""
+    with communicator.stream_context():
+        with communicator.batch():
+            begun = begin()
+        mark = communicator.mark()
+    for work in begun:
+        work.mark = mark
+    return begun
 
 
 class CallQueue:

@@ -104,16 +104,30 @@ class Work:
 
 
 class StreamWork(Work):
-    """What is done when an engine's stream has passed a point: see `Communicator.mark`."""
+    """What is done when an engine's stream has passed a point: see `Communicator.mark`.
 
-    def __init__(self, name: str, tensors: Sequence[Any], communicator: Any) -> None:
+    Parameters
+    ----------
+    name : str
+    tensors : sequence of Tensor
+    communicator : Communicator
+    source : int
+        The rank of who sent what is received.
+    keeps : object
+        What must not be freed before: a stream may read its memory.
+    """
+
+    def __init__(self, name: str, tensors: Sequence[Any], communicator: Any, source: int, keeps: Any) -> None:
         super().__init__(name, tensors)
         self._communicator = communicator
-        self._mark = communicator.mark()
+        self._source = source
+        self._keeps = keeps
+        self.mark = communicator.mark()
         self._finished.set()  # it is queued; what follows in the current stream is ordered behind it by `wait`
 
     def is_completed(self) -> bool:
-        return self._communicator.is_done(self._mark)
+        return self._communicator.is_done(self.mark)
 
     def _order(self) -> None:
-        self._communicator.wait_for(self._mark)
+        self._communicator.wait_for(self.mark)
+        self._keeps = None  # freed from now on behind it, in the order of the current stream

@@ -27,7 +27,6 @@ import numpy
 from weft.distributed._authentication import SECRET_VARIABLE
 from weft.distributed._errors import DistBackendError
 from weft.distributed._reduce_ops import ReduceOp, combine
-from weft.distributed.communicators._arrivals import TELLS_AFTER_SECONDS, missing, tell
 from weft.distributed.communicators.base import Communicator
 from weft.distributed.stores import HashStore, Store, TCPStore
 from weft.plugins import hookimpl
@@ -80,7 +79,6 @@ class MpiCommunicator(Communicator):
         if size == process.world.Get_size():
             unlink_segments()
         self._seconds = timeout.total_seconds()
-        self._sequence = 0
         self._aborted = False
         process.join(self)
 
@@ -164,30 +162,24 @@ class MpiCommunicator(Communicator):
 
     def _run(self, nbytes: int, begin: Callable[..., Any], *arguments: Any) -> None:
         """Run a collective."""
-        self._sequence += 1
         with self._lock:
             request = begin(*arguments)
-        self._finish(request, request.Test, nbytes, None)
+        self._finish(request, request.Test, nbytes, "not all ranks came")
 
-    def _finish(
-        self, request: Any, test: Callable[[], bool], nbytes: int, late: str | None, is_recv: bool = False
-    ) -> None:
-        """Return when a request is done; ``late`` is what the error says otherwise, or None for a collective."""
+    def _finish(self, request: Any, test: Callable[[], bool], nbytes: int, late: str, is_recv: bool = False) -> None:
+        """Return when a request is done; ``late`` is what the error says otherwise."""
         if self._lock is UNLOCKED:
             for _ in range(POLLS):
                 if test():
                     return
         started = time.monotonic()
         yielding_until = started + YIELDING_SECONDS + 2e-9 * nbytes
-        pause, told = 2e-5, late is not None
+        pause = 2e-5
         while not self._test(test):
             now = time.monotonic()
             if now < yielding_until:
                 yield_core()
                 continue
-            if not told and now - started > TELLS_AFTER_SECONDS:
-                tell(self, self._sequence)
-                told = True
             if self._aborted or now - started > self._seconds:
                 mpi_process().abandon(request, is_recv)
                 raise DistBackendError(self._reason(late))
@@ -198,13 +190,11 @@ class MpiCommunicator(Communicator):
         with self._lock:
             return test()
 
-    def _reason(self, late: str | None) -> str:
+    def _reason(self, late: str) -> str:
         """Why a call was given up."""
         if self._aborted:
             return "the group was ended while the call waited"
-        if late is not None:
-            return f"{late}, within {self._seconds:g} s"
-        return missing(self, self._sequence, self._seconds)
+        return f"{late}, within {self._seconds:g} s"
 
     # The end
 

@@ -19,7 +19,6 @@ import numpy
 
 from weft.distributed._errors import DistBackendError, DistStoreError
 from weft.distributed._reduce_ops import ReduceOp
-from weft.distributed.communicators._arrivals import TELLS_AFTER_SECONDS, missing, tell
 from weft.distributed.communicators.base import Communicator, split
 from weft.plugins import backend as backend_of
 from weft.plugins import hookimpl
@@ -55,7 +54,6 @@ class NcclCommunicator(Communicator):
         self._device = self._backend.current_device()
         self._seconds = timeout.total_seconds()
         self._failure: str | None = None
-        self._sequence = 0
         self._queued: list[Queued] = []
         self._lock = threading.Lock()
         self._connecting: dict[Any, threading.Lock] = {}  # by the two ranks
@@ -134,9 +132,7 @@ class NcclCommunicator(Communicator):
             stream = self._thread.stream
             for array in arrays:
                 self._backend.record_stream(array, stream)
-            if channel is None:
-                self._sequence += 1
-            queued = Queued(self._sequence, channel)  # a call may wait in the host, too, for the others to connect
+            queued = Queued(channel)  # a call may wait in the host, too, for the others to connect
             if not stream.is_capturing():
                 with self._lock:
                     self._queued.append(queued)
@@ -319,19 +315,8 @@ class NcclCommunicator(Communicator):
             oldest = self._queued[0] if self._queued else None
         if oldest is None:
             return
-        waited = time.monotonic() - oldest.since
-        if waited > self._seconds:
-            self._fail(self._reason(oldest))
-        elif waited > TELLS_AFTER_SECONDS and oldest.channel is None and not oldest.told:
-            tell(self, oldest.sequence)
-            oldest.told = True
-
-    def _reason(self, late: Queued) -> str:
-        if late.channel is None:
-            return missing(self, late.sequence, self._seconds)
-        direction, peer = late.channel
-        what = f"rank {peer} does not receive" if direction == "send" else f"nothing came from rank {peer}"
-        return f"{what}, within {self._seconds:g} s"
+        if time.monotonic() - oldest.since > self._seconds:
+            self._fail(f"{oldest.late}, within {self._seconds:g} s")
 
     def _fail(self, reason: str) -> None:
         """End what waits in the device, and let later calls raise."""
@@ -372,14 +357,17 @@ class Channel(NamedTuple):
 
 
 class Queued:
-    """A call that was queued: the number of the collective, or a message's direction, and an event behind it."""
+    """A call that was queued: what an error says if it is late, and an event behind it."""
 
-    def __init__(self, sequence: int, channel: Any) -> None:
-        self.sequence = sequence
-        self.channel = channel
+    def __init__(self, channel: Any) -> None:
+        direction, peer = channel or ("", None)
+        self.late = {
+            "": "not all ranks came",
+            "send": f"rank {peer} does not receive",
+            "recv": f"nothing came from rank {peer}",
+        }[direction]
         self.since = time.monotonic()
         self.event: Any = None
-        self.told = False
 
 
 class ThreadState(threading.local):
