@@ -26,7 +26,11 @@ NEEDS = {
     "packages/core/src/weft/utils/tensorboard": "tensorboardX",
 }
 collect_ignore = [module for module, needed in NEEDS.items() if find_spec(needed) is None]
-collect_ignore += ["tests/programs", "tests/ecosystem", "tests/distributed_programs"]  # programs that import PyTorch, which `weft run` runs
+collect_ignore += [
+    "tests/programs",
+    "tests/ecosystem",
+    "tests/distributed_programs",
+]  # programs that import PyTorch, which `weft run` runs
 
 # pytest asks modules and packages for these names, and `weft.ops` answers any name with a namespace of operators.
 ASKED = "pytest_plugins pytestmark setUpModule setup_module tearDownModule teardown_module setup_function"

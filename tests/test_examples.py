@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -156,3 +157,18 @@ def test_wrong_options_are_refused(tmp_path):
     assert "must be at least 1" in run("digits.py", "--epochs", 0, cwd=tmp_path).stderr
     assert "must be letters of the manual" in run("chargpt.py", "--prompt", "世界", cwd=tmp_path).stderr
     assert "multiple of --heads" in run("chargpt.py", "--width", 10, "--heads", 4, cwd=tmp_path).stderr
+
+
+def test_two_processes_have_the_losses_of_one(tmp_path):
+    options = ["--epochs", "1", "--size", "256", "--out"]
+    check(run("ddp.py", *options, "one", cwd=tmp_path))
+    launch = [sys.executable, "-m", "weft", "launch", "--standalone", "--nproc-per-node", "2"]
+    command = [*launch, str(EXAMPLES / "ddp.py"), *options, "two"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    printed = check(
+        subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=120
+        )
+    )
+    assert "2 processes" in printed
+    assert history(tmp_path / "two")["loss"] == pytest.approx(history(tmp_path / "one")["loss"], abs=1e-4)
