@@ -1,5 +1,10 @@
 """Pipelines of several processes train as one process does, by every schedule."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from ranks import run_ranks
 
@@ -23,6 +28,7 @@ from weft.distributed.pipelining.microbatch import (
 )
 from weft.distributed.pipelining.schedules import get_schedule_class
 
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "pipeline.py"
 WIDTH, ROWS, STEPS = 6, 12, 50
 SINGLE = ("GPipe", "1F1B")
 MULTI = ("LoopedBFS", "Interleaved1F1B", "InterleavedZeroBubble", "ZBVZeroBubble")
@@ -290,3 +296,20 @@ def test_arguments_are_divided_and_outputs_joined():
         merge_chunks([(weft.ones(1), 5), (weft.ones(1), 6)], (TensorChunkSpec(0), None))
     with pytest.raises(ValueError, match="Unknown schedule name 'nope'"):
         get_schedule_class("nope")
+
+
+def run_example(folder, processes, *options):
+    """What the example prints."""
+    launch = ["-m", "weft", "launch", "--nproc-per-node", str(processes)] if processes > 1 else []
+    command = [sys.executable, *launch, str(EXAMPLE), "--out", str(folder), "--steps", "3", *options]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
+    assert done.returncode == 0, done.stderr
+    return [line for line in done.stdout.splitlines() if line.startswith("step")]
+
+
+@pytest.mark.skipif(not EXAMPLE.exists(), reason="the examples are in the repository")
+def test_the_example_prints_the_same_in_one_and_two_processes_and_goes_on_in_either(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert run_example(one, 1) == run_example(two, 2) != []
+    assert run_example(one, 2, "--resume") == run_example(two, 1, "--resume") != []
