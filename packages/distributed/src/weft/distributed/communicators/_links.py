@@ -193,16 +193,33 @@ class Incoming:
 
 
 def exchange(sends: Sequence[Outgoing], receives: Sequence[Incoming], deadline: Deadline) -> None:
-    """Send to some links and receive from some, all at the same time."""
-    unsent = [transfer for transfer in sends if not transfer.move()]
-    unfilled = list(receives)
-    while unsent or unfilled:
+    """Send to some links and receive from some, all at the same time.
+
+    When a process is gone, what the others have sent is still looked at: it may say why.
+    """
+    gone: list[PeerGoneError] = []
+    unsent, unfilled = _move(sends, gone), list(receives)
+    while (unsent or unfilled) and not gone:
         events = {transfer.link: select.POLLIN for transfer in unfilled}
         for transfer in unsent:
             events[transfer.link] = events.get(transfer.link, 0) | select.POLLOUT
         deadline.wait(events)
-        unsent = [transfer for transfer in unsent if not transfer.move()]
-        unfilled = [transfer for transfer in unfilled if not transfer.move()]
+        unsent, unfilled = _move(unsent, gone), _move(unfilled, gone)
+    if gone:
+        _move(unfilled, gone)
+        raise gone[0]
+
+
+def _move(transfers: Sequence[Any], gone: list[PeerGoneError]) -> list[Any]:
+    """Move what can be moved now; the transfers that are not done. Processes that are gone are noted."""
+    pending = []
+    for transfer in transfers:
+        try:
+            if not transfer.move():
+                pending.append(transfer)
+        except PeerGoneError as error:
+            gone.append(error)
+    return pending
 
 
 class Flow:
@@ -220,6 +237,10 @@ class Flow:
         What to send.
     ready : int
         How many bytes of ``outgoing`` need not be received before.
+    header : bytes
+        Goes before the first array, and comes before it.
+    check : callable
+        ``(header, rank)``, which raises if another header was expected from a rank.
     combine : callable, optional
         ``(into, other)``: joins the pieces of the first ``num_combined`` incoming arrays with what is there.
     """
@@ -231,10 +252,14 @@ class Flow:
         to: Link | None,
         outgoing: Sequence[Any],
         ready: int,
+        header: bytes,
+        check: Callable[[bytes, int], None],
         combine: Callable[[Any, Any], None] | None = None,
         num_combined: int = 0,
     ) -> None:
         self._source, self._to = source, to
+        self._header = header
+        self._first = None if source is None else Incoming(source, len(header), memoryview(b""), check)
         self._incoming = [array for array in incoming if array.size]
         self._num_combined = sum(1 for array in incoming[:num_combined] if array.size)
         self._outgoing = [as_bytes(array) for array in outgoing if array.size]
@@ -246,16 +271,28 @@ class Flow:
 
     def run(self, deadline: Deadline) -> None:
         """Move everything."""
-        while self._incoming or self._outgoing:
+        if self._to is not None:
+            self._to.send_all(self._header, deadline)
+        while self._first is not None or self._incoming or self._outgoing:
             moved = self._send() if self._outgoing and self._ready else 0
-            if self._incoming:
+            if self._first is not None:
+                moved += self._receive_header()
+            elif self._incoming:
                 moved += self._receive()
             if not moved:
                 deadline.wait(self._wanted())
 
+    def _receive_header(self) -> bool:
+        """Receive what has come of the header; whether that was the rest."""
+        assert self._first is not None
+        is_whole = self._first.move()
+        if is_whole:
+            self._first = None
+        return is_whole
+
     def _wanted(self) -> dict[Link, int]:
         events: dict[Link, int] = {}
-        if self._incoming and self._source is not None:
+        if (self._incoming or self._first is not None) and self._source is not None:
             events[self._source] = select.POLLIN
         if self._outgoing and self._ready and self._to is not None:
             events[self._to] = events.get(self._to, 0) | select.POLLOUT

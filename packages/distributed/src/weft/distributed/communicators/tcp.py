@@ -35,7 +35,8 @@ from weft.plugins import hookimpl
 
 __all__ = ["TcpCommunicator", "weft_communicator"]
 
-SMALL_BYTES = 1 << 15  # of all that a process sends, so that all send to all in one step
+SMALL_BYTES = 1 << 16  # of all that a process sends, so that all send to all in one step
+PAIR_BYTES = 1 << 19  # likewise of two processes, where the ring has two steps and sends no less
 PROBE_SECONDS = 1.0  # how long one waits for a connection until one looks whether the other is still there
 COLLECTIVES, MESSAGES = "collectives", "messages"  # channels
 
@@ -166,7 +167,7 @@ class TcpCommunicator(Communicator):
 
     def all_reduce(self, array: Any, op: ReduceOp) -> None:
         with self._collective(Call.all_reduce, array, op.value) as (header, deadline):
-            if array.nbytes * (self.size - 1) <= SMALL_BYTES:
+            if array.nbytes * (self.size - 1) <= (PAIR_BYTES if self.size == 2 else SMALL_BYTES):
                 self._all_reduce_at_once(array, op, header, deadline)
                 return
             parts = numpy.array_split(array, self.size)
@@ -293,13 +294,11 @@ class TcpCommunicator(Communicator):
         op: ReduceOp = ReduceOp.SUM,
         num_combined: int = 0,
     ) -> None:
-        nothing = header.array[:0]
-        sends = [] if after is None else [(after, nothing)]
-        receives = [] if before is None else [(before, nothing)]
-        self._exchange(header, sends, receives, deadline)
         source = None if before is None else self._link(before, deadline)
         to = None if after is None else self._link(after, deadline)
-        Flow(source, incoming, to, outgoing, ready, partial(_combine, op), num_combined).run(deadline)
+        check = partial(header.check, own_rank=self.rank)
+        combine_op = partial(_combine, op)
+        Flow(source, incoming, to, outgoing, ready, header.data, check, combine_op, num_combined).run(deadline)
 
     # Connections
 
