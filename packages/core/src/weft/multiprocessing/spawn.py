@@ -153,14 +153,18 @@ class ProcessContext:
                 self.processes[index].join()
                 if self.processes[index].exitcode != 0:
                     failed.append(index)
-        return (causes or failed)[0]
+        return (causes or self._written())[0]
 
     def _causes(self, failed: list[int]) -> list[int]:
         """Who failed by itself, the first before the others."""
-        written = [index for index, path in enumerate(self.error_files) if os.path.getsize(path)]
+        written = self._written()
         killed = [index for index in failed if index not in written]
-        by_time = sorted(written, key=lambda index: os.stat(self.error_files[index]).st_mtime_ns)
-        return killed + [index for index in by_time if not self._read_error(index)[1]]
+        return killed + [index for index in written if not self._read_error(index)[1]]
+
+    def _written(self) -> list[int]:
+        """Who has left an exception, the first before the others."""
+        written = [index for index, path in enumerate(self.error_files) if os.path.getsize(path)]
+        return sorted(written, key=lambda index: os.stat(self.error_files[index]).st_mtime_ns)
 
     def _read_error(self, index: int) -> tuple[str, bool]:
         """The traceback of a process's exception, and whether it follows from another process's failure."""
