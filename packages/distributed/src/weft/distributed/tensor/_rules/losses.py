@@ -130,10 +130,22 @@ def own_classes(call: Call, target: Any, classes: int, input: Any) -> tuple[Any,
     return own.masked_fill(~here, 0), here
 
 
+def whole_targets(args: Any) -> tuple[Any, ...]:
+    """The arguments, of which plain integers are targets that every process has whole."""
+    mesh = next(each._spec.mesh for each in args if isinstance(each, DTensor))
+
+    def whole(each: Any) -> Any:
+        if not isinstance(each, weft.Tensor) or isinstance(each, DTensor) or each.dtype != weft.int64:
+            return each
+        return made_of(each, mesh, (R,) * mesh.ndim, each.shape, contiguous_stride(each.shape))
+
+    return tuple(whole(each) for each in args)
+
+
 @special("aten.nll_loss_forward", "aten.nll_loss2d_forward")
 def with_logits_placed(func: Any, args: Any, kwargs: Any) -> Any:
     """The total weight, which the gradient gets, knows where the logits are: the gradient does not get those."""
-    call = Call(func, f"aten.{func._opname}", args, kwargs)
+    call = Call(func, f"aten.{func._opname}", whole_targets(args), kwargs)
     loss, total = call.run()
     total._logits_placements = call.placements[0]
     return loss, total
@@ -142,7 +154,7 @@ def with_logits_placed(func: Any, args: Any, kwargs: Any) -> Any:
 @special("aten.nll_loss_backward", "aten.nll_loss2d_backward")
 def with_logits(func: Any, args: Any, kwargs: Any) -> Any:
     """Logits that are plain stand for their shape, and are divided as those of the loss were."""
-    input = args[1]
+    args, input = whole_targets(args), args[1]
     if not isinstance(input, DTensor):
         mesh = next(each._spec.mesh for each in args if isinstance(each, DTensor))
         ways = getattr(args[6], "_logits_placements", (R,) * mesh.ndim)
