@@ -17,6 +17,7 @@ from weft.distributed.checkpoint.state_dict import (
     set_model_state_dict,
     set_state_dict,
 )
+from weft.distributed.fsdp import fully_shard
 from weft.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 from weft.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
@@ -71,13 +72,17 @@ def test_what_one_mesh_saved_another_loads(tmp_path, savers, loaders):
 
 def network(seed):
     weft.manual_seed(seed)
-    return nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2))
+    return nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
 
 
-def divided(seed):
-    """A tensor-parallel network and its optimizer."""
-    mesh = dist.init_device_mesh("cpu", (dist.get_world_size(),))
-    model = parallelize_module(network(seed), mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+def divided(seed, way):
+    """A network that is divided among all processes, and its optimizer."""
+    model = network(seed)
+    if way == "tensor parallel":
+        mesh = dist.init_device_mesh("cpu", (dist.get_world_size(),))
+        parallelize_module(model, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    else:
+        fully_shard(model)
     return model, optim.AdamW(model.parameters(), lr=0.1)
 
 
@@ -87,8 +92,8 @@ def step(model, optimizer):
     optimizer.step()
 
 
-def state_dicts(folder):
-    model, optimizer = divided(0)
+def state_dicts(folder, way):
+    model, optimizer = divided(0, way)
     assert isinstance(model[0].weight, DTensor)
     step(model, optimizer)
     model_state, optimizer_state = get_state_dict(model, optimizer)
@@ -103,20 +108,20 @@ def state_dicts(folder):
     step(model, optimizer)
     wanted = get_model_state_dict(model, options=StateDictOptions(full_state_dict=True))
 
-    other, other_optimizer = divided(1)
+    other, other_optimizer = divided(1, way)
     states = dict(zip(("model", "optimizer"), get_state_dict(other, other_optimizer)))
     dcp.load(states, checkpoint_id=folder)
     set_state_dict(other, other_optimizer, model_state_dict=states["model"], optim_state_dict=states["optimizer"])
     step(other, other_optimizer)
     check(other, wanted)
 
-    third, third_optimizer = divided(2)  # from whole tensors, which the process of rank 0 alone has
+    third, third_optimizer = divided(2, way)  # from whole tensors, which the process of rank 0 alone has
     options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
     given = full if dist.get_rank() == 0 else {}
     set_state_dict(third, third_optimizer, model_state_dict=given, optim_state_dict=offloaded, options=options)
     step(third, third_optimizer)
     check(third, wanted)
-    fourth, _ = divided(3)
+    fourth, _ = divided(3, way)
     set_model_state_dict(fourth, wanted, options=StateDictOptions(full_state_dict=True))
     check(fourth, wanted)
     return [(name, value.tolist()) for name, value in wanted.items()]
@@ -128,8 +133,9 @@ def check(model, wanted):
         assert (found[name] - value).abs().max() < 1e-6, name
 
 
-def test_training_goes_on_from_a_checkpoint_of_parts_and_in_one_process(tmp_path):
-    wanted = run_ranks(state_dicts, 2, str(tmp_path))[0]
+@pytest.mark.parametrize("way", ["tensor parallel", "fully sharded"])
+def test_training_goes_on_from_a_checkpoint_of_parts_and_in_one_process(tmp_path, way):
+    wanted = run_ranks(state_dicts, 2, str(tmp_path), way)[0]
     model = network(4)
     optimizer = optim.AdamW(model.parameters(), lr=0.1)
     states = dict(zip(("model", "optimizer"), get_state_dict(model, optimizer)))

@@ -11,6 +11,8 @@ from ranks import run_ranks
 import weft
 import weft.distributed as dist
 from weft import nn, optim
+from weft.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+from weft.distributed.fsdp import fully_shard
 from weft.distributed.pipelining import (
     PipelineStage,
     Schedule1F1B,
@@ -196,7 +198,7 @@ def test_a_pipeline_evaluates_and_tells_what_is_wrong():
     assert run_ranks(other_uses, 2) == [[0], [3]]
 
 
-def cut_and_train():
+def cut_and_train(wrap):
     """Data parallel between two pipelines, of a model that `pipeline` cuts."""
     mesh = dist.init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "pp"))
     group, replicas = mesh.get_group("pp"), mesh.get_group("dp")
@@ -207,7 +209,11 @@ def cut_and_train():
     whole = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 2))
     x, y = weft.randn(16, 4), weft.randn(16, 2)
     pipe = pipeline(net, (x[:2],), split_spec={"2": SplitPoint.BEGINNING})
-    module = nn.parallel.DistributedDataParallel(pipe.get_stage_module(rank), process_group=replicas)
+    module = pipe.get_stage_module(rank)
+    if wrap == "DistributedDataParallel":
+        module = nn.parallel.DistributedDataParallel(module, process_group=replicas)
+    else:
+        fully_shard(module, mesh=mesh["dp"])
     schedule = ScheduleGPipe(PipelineStage(module, rank, 2, weft.device("cpu"), group=group), 2, loss_fn=nn.MSELoss())
     own, other = optim.SGD(module.parameters(), lr=0.1), optim.SGD(whole.parameters(), lr=0.1)
     for _ in range(50):
@@ -219,13 +225,14 @@ def cut_and_train():
         nn.functional.mse_loss(whole(x), y).backward()
         other.step()
     names = dict(whole.named_parameters())
-    for name, parameter in pipe.get_stage_module(rank).named_parameters():
+    for name, parameter in get_model_state_dict(module, options=StateDictOptions(full_state_dict=True)).items():
         assert (parameter - names[name]).abs().max() < 1e-5, name
     return len(list(module.parameters()))
 
 
-def test_pipelines_of_data_parallel_processes_train_as_one_process_does():
-    assert run_ranks(cut_and_train, 4) == [2, 4, 2, 4]
+@pytest.mark.parametrize("wrap", ["DistributedDataParallel", "fully_shard"])
+def test_pipelines_of_data_parallel_processes_train_as_one_process_does(wrap):
+    assert run_ranks(cut_and_train, 4, wrap) == [2, 4, 2, 4]
 
 
 class Skips(nn.Module):
