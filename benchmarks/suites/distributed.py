@@ -20,6 +20,8 @@ if __name__ == "__main__":  # a rank: the folder of this file stands first in th
 from contestants import Contestant, environment
 from rounds import Measurement, compared
 
+from suites import training
+
 SIZE = 2
 SECONDS = 300  # after which the processes are ended
 ENGINES = ("tcp", "mpi")
@@ -108,6 +110,16 @@ def barrier(lib: Any, dist: Any) -> Callable[[], Any]:
     return dist.barrier
 
 
+def data_parallel(case: Callable[..., Any]) -> Build:
+    """A training step of a model whose gradients are averaged over the ranks."""
+
+    def build(lib: Any, dist: Any) -> Callable[[], Any]:
+        step: Callable[[], Any] = case(lib, wrap=lib.nn.parallel.DistributedDataParallel)
+        return step
+
+    return build
+
+
 CASES: dict[str, Build] = {
     "all_reduce, 1 KiB": all_reduce(1 << 8),
     "all_reduce, 64 KiB": all_reduce(1 << 14),
@@ -116,6 +128,9 @@ CASES: dict[str, Build] = {
     "broadcast, 10 MiB": broadcast(10 << 18),
     "all_gather, 1 MiB a rank": all_gather(1 << 18),
     "barrier": barrier,
+    "DDP step, MNIST CNN, batch 64": data_parallel(training.mnist_cnn),
+    "DDP step, GPT, 6 layers of 192, 16 x 128 tokens": data_parallel(training.gpt),
+    "DDP step, GPT, 2 layers of 64, attention written out": data_parallel(training.gpt_written_out),
 }
 
 

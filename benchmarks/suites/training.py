@@ -10,6 +10,14 @@ EFFORT = Effort(rounds=9, turns=2, seconds=0.1)
 SHARES = True  # how much of the time matrix products take is measured as well
 
 
+Wrap = Callable[[Any], Any]
+
+
+def unwrapped(model: Any) -> Any:
+    """The model itself: the suite `distributed` wraps it."""
+    return model
+
+
 def _step(model: Any, optimizer: Any, loss: Callable[[], Any]) -> Callable[[], Any]:
     """One optimization step."""
 
@@ -32,14 +40,14 @@ def mlp(lib: Any, optimizer: str = "SGD", batch: int = 64) -> Callable[[], Any]:
     return _step(model, update, lambda: nn.functional.cross_entropy(model(x), y))
 
 
-def mnist_cnn(lib: Any, batch: int = 64) -> Callable[[], Any]:
+def mnist_cnn(lib: Any, batch: int = 64, wrap: Wrap = unwrapped) -> Callable[[], Any]:
     """Two convolutions, pooling, dropout and two layers, as in PyTorch's example for MNIST."""
     lib.manual_seed(0)
     nn = lib.nn
-    model = nn.Sequential(
+    model = wrap(nn.Sequential(
         nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25),
         nn.Flatten(), nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10),
-    )  # fmt: skip
+    ))  # fmt: skip
     x, y = lib.randn(batch, 1, 28, 28), lib.randint(0, 10, (batch,))
     update = lib.optim.Adadelta(model.parameters(), lr=1.0)
     return _step(model, update, lambda: nn.functional.cross_entropy(model(x), y))
@@ -90,7 +98,14 @@ def resnet18(lib: Any, batch: int = 32) -> Callable[[], Any]:
 
 
 def gpt(
-    lib: Any, batch: int = 16, layers: int = 6, width: int = 192, heads: int = 6, length: int = 128, tokens: int = 65
+    lib: Any,
+    batch: int = 16,
+    layers: int = 6,
+    width: int = 192,
+    heads: int = 6,
+    length: int = 128,
+    tokens: int = 65,
+    wrap: Wrap = unwrapped,
 ) -> Callable[[], Any]:
     """A language model of characters: causal transformer blocks, as small GPTs are written."""
     lib.manual_seed(0)
@@ -122,13 +137,13 @@ def gpt(
         def forward(self, x: Any) -> Any:
             return self.head(self.blocks(self.embed(x) + self.place(lib.arange(length))))
 
-    model = Model()
+    model = wrap(Model())
     x, y = (lib.randint(0, tokens, (batch, length)) for _ in range(2))
     update = lib.optim.AdamW(model.parameters(), lr=1e-3)
     return _step(model, update, lambda: functional.cross_entropy(model(x).view(-1, tokens), y.view(-1)))
 
 
-def gpt_written_out(lib: Any) -> Callable[[], Any]:
+def gpt_written_out(lib: Any, wrap: Wrap = unwrapped) -> Callable[[], Any]:
     """Two causal blocks of width 64 whose attention is written out, batch 8, 64 tokens."""
     lib.manual_seed(0)
     nn, functional = lib.nn, lib.nn.functional
@@ -153,9 +168,9 @@ def gpt_written_out(lib: Any) -> Callable[[], Any]:
             x = x + self.attend(self.norm1(x))
             return x + self.mlp(self.norm2(x))
 
-    model = nn.Sequential(
+    model = wrap(nn.Sequential(
         nn.Embedding(tokens, width), Block(), Block(), nn.LayerNorm(width), nn.Linear(width, tokens)
-    )  # fmt: skip
+    ))  # fmt: skip
     x, y = (lib.randint(0, tokens, (8, length)) for _ in range(2))
     update = lib.optim.AdamW(model.parameters(), lr=1e-3)
     return _step(model, update, lambda: functional.cross_entropy(model(x).view(-1, tokens), y.view(-1)))
