@@ -137,3 +137,55 @@ MpiCommunicator(store, 0, 2, timedelta(seconds=2))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert "mpiexec -n 2 python program.py" in done.stderr
+
+
+def test_a_program_that_ends_early_is_not_waited_for():
+    program = """
+import sys
+import weft
+import weft.distributed as dist
+dist.init_process_group("mpi")
+dist.barrier()
+if dist.get_rank() == 1:
+    sys.exit(3)
+dist.all_reduce(weft.ones(3))
+"""
+    status, said = mpiexec(2, "-c", program, seconds=60)
+    assert status != 0
+    assert "rank 1 of the group has ended" in said
+
+
+def test_an_exception_that_passes_the_end_of_the_group_ends_all():
+    program = """
+import weft
+import weft.distributed as dist
+dist.init_process_group("mpi")
+try:
+    if dist.get_rank() == 1:
+        raise OSError("the disk is full")
+    dist.all_reduce(weft.ones(3))
+finally:
+    dist.destroy_process_group()
+"""
+    status, said = mpiexec(2, "-c", program, seconds=60)
+    assert status != 0
+    assert "OSError: the disk is full" in said
+
+
+def test_two_ranks_of_a_group_exchange_messages_before_the_third_uses_it():
+    program = """
+import weft
+import weft.distributed as dist
+dist.init_process_group("mpi")
+group, x = dist.new_group([0, 1, 2]), weft.ones(3)
+if dist.get_rank() == 0:
+    dist.send(x, 1, group=group)
+elif dist.get_rank() == 1:
+    dist.recv(x, 0, group=group)
+dist.barrier()
+dist.destroy_process_group()
+print("done", flush=True)
+"""
+    status, said = mpiexec(3, "-c", program, seconds=60)
+    assert status == 0, said
+    assert said.count("done") == 3

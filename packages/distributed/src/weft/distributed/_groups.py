@@ -375,6 +375,8 @@ def new_group(
     )
     made.bound_device_id = device_id
     groups.by_name[name] = made
+    if made.size() > 1 and ("" in made._makers or "cpu" in made._makers):
+        made.communicator("cpu")  # now that all are here: a message, later, is a matter of two
     return made
 
 

@@ -7,6 +7,7 @@ needs.
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 import socket
@@ -19,13 +20,13 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import ml_dtypes
 import numpy
 
 from weft.distributed._authentication import SECRET_VARIABLE
-from weft.distributed._errors import DistBackendError
+from weft.distributed._errors import DistBackendError, DistError
 from weft.distributed._reduce_ops import ReduceOp, combine
 from weft.distributed.communicators.base import Communicator
 from weft.distributed.stores import HashStore, Store, TCPStore
@@ -37,6 +38,8 @@ POLLS = 100  # at once, before others may have the core: some 20 us, in which sm
 YIELDING_SECONDS = 0.005  # and 2 ns for each byte: polls move what is sent, so that they may not be rare
 LONGEST_PAUSE = 0.001
 FORWARDING_SECONDS = 0.3  # which mpiexec gets to forward a traceback: it drops what it has not when it ends all
+ASKS_AFTER_SECONDS = 1.0  # of waiting, whether somebody's program has ended
+ENDED = "mpi/ended"
 ARITHMETIC = (ReduceOp.SUM, ReduceOp.PRODUCT, ReduceOp.MIN, ReduceOp.MAX)
 BITWISE = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 FIRST_TAG = 16  # tags below are those of composed collectives, which are negative
@@ -133,7 +136,7 @@ class MpiCommunicator(Communicator):
     def send(self, array: Any, dst: int, tag: int) -> None:
         with self._lock:
             request = self._messages.Isend(self._bytes(array), dst, self._tag(tag))
-        self._finish(request, request.Test, array.nbytes, f"rank {dst} does not receive, with tag {tag}")
+        self._finish(request, request.Test, array.nbytes, f"rank {dst} does not receive, with tag {tag}", dst)
 
     def recv(self, array: Any, src: int | None, tag: int) -> int:
         MPI = self._MPI
@@ -143,7 +146,8 @@ class MpiCommunicator(Communicator):
             request = self._messages.Irecv(self._bytes(array), source, self._tag(tag))
         from_whom = "anybody" if src is None else f"rank {src}"
         test = partial(request.Test, status)
-        self._finish(request, test, array.nbytes, f"nothing came from {from_whom} with tag {tag}", is_recv=True)
+        late = f"nothing came from {from_whom} with tag {tag}"
+        self._finish(request, test, array.nbytes, late, -1 if src is None else src, is_recv=True)
         count = status.Get_count(MPI.BYTE)
         if count != array.nbytes:
             raise DistBackendError(f"rank {status.source} sent {count} bytes, and {array.nbytes} were to be received")
@@ -166,23 +170,54 @@ class MpiCommunicator(Communicator):
             request = begin(*arguments)
         self._finish(request, request.Test, nbytes, "not all ranks came")
 
-    def _finish(self, request: Any, test: Callable[[], bool], nbytes: int, late: str, is_recv: bool = False) -> None:
-        """Return when a request is done; ``late`` is what the error says otherwise."""
+    def _finish(
+        self,
+        request: Any,
+        test: Callable[[], bool],
+        nbytes: int,
+        late: str,
+        peer: int | None = None,
+        is_recv: bool = False,
+    ) -> None:
+        """Return when a request is done.
+
+        Parameters
+        ----------
+        request : mpi4py.MPI.Request
+        test : callable
+            Whether it is done.
+        nbytes : int
+            How much it moves.
+        late : str
+            What the error says otherwise.
+        peer : int, optional
+            Of a message: the other rank, or -1 for anybody.
+        is_recv : bool
+        """
         if self._lock is UNLOCKED:
             for _ in range(POLLS):
                 if test():
                     return
         started = time.monotonic()
         yielding_until = started + YIELDING_SECONDS + 2e-9 * nbytes
+        asks_at = started + ASKS_AFTER_SECONDS
+        has_asked = False
         pause = 2e-5
         while not self._test(test):
             now = time.monotonic()
             if now < yielding_until:
                 yield_core()
                 continue
-            if self._aborted or now - started > self._seconds:
-                mpi_process().abandon(request, is_recv)
-                raise DistBackendError(self._reason(late))
+            if self._aborted:
+                self._give_up(request, is_recv, "the group was ended while the call waited")
+            if now - started > self._seconds:
+                self._give_up(request, is_recv, f"{late}, within {self._seconds:g} s")
+            if now > asks_at:
+                ended = self._ended(peer)
+                if ended is not None and has_asked:  # the second time: what it sent before may have been under way
+                    self._give_up(request, is_recv, f"rank {ended} of the group has ended")
+                has_asked = ended is not None
+                asks_at = time.monotonic() + ASKS_AFTER_SECONDS + 1e-8 * nbytes
             time.sleep(pause)
             pause = min(1.2 * pause, LONGEST_PAUSE)
 
@@ -190,16 +225,26 @@ class MpiCommunicator(Communicator):
         with self._lock:
             return test()
 
-    def _reason(self, late: str) -> str:
-        """Why a call was given up."""
-        if self._aborted:
-            return "the group was ended while the call waited"
-        return f"{late}, within {self._seconds:g} s"
+    def _ended(self, peer: int | None) -> int | None:
+        """Which rank that a call waits for has ended its program: for a collective (None) any."""
+        key = ENDED if peer is None else f"{ENDED}/{peer}"
+        try:
+            return int(self.store.get(key)) if self.store.check([key]) else None
+        except DistError:  # the store went with the first rank
+            return 0 if peer in (None, 0) else None
+
+    def _give_up(self, request: Any, is_recv: bool, reason: str) -> NoReturn:
+        mpi_process().abandon(request, is_recv)
+        raise DistBackendError(reason)
 
     # The end
 
     def abort(self) -> None:
-        self._aborted = True
+        if not self._aborted:
+            self._aborted = True
+            with suppress(DistError):
+                self.store.set(f"{ENDED}/{self.rank}", str(self.rank))
+                self.store.set(ENDED, str(self.rank))
 
     def close(self) -> None:
         mpi_process().leave(self)
@@ -318,7 +363,9 @@ class MpiProcess:
     def leave(self, communicator: MpiCommunicator) -> None:
         """Free what MPI holds of a communicator."""
         self._members.discard(communicator)
-        if not self._abandoned:
+        if communicator._aborted:  # in `finally`, say: the others wait for what does not come
+            self._end_without_others()
+        elif not self._abandoned:
             with self.lock:
                 communicator._messages.Free()
                 communicator._collectives.Free()
@@ -327,22 +374,26 @@ class MpiProcess:
 
     def abandon(self, request: Any, is_recv: bool) -> None:
         """Cancel a request, or keep what MPI may still write; then the end of this process waits for nobody."""
-        from mpi4py.run import set_abort_status
-
         if is_recv:
             with self.lock:
                 request.Cancel()
                 if request.Test():
                     return
         self._abandoned.append(request)
-        set_abort_status(1)  # MPI_Finalize would wait
+        self._end_without_others()
+
+    def _end_without_others(self) -> None:
+        """Let the end of this process be that of all, where MPI_Finalize would wait for them."""
+        from mpi4py.run import set_abort_status
+
+        set_abort_status(1)
+        atexit.unregister(forward_output)
+        atexit.register(forward_output)
 
     def _end_all(self, kind: Any, error: Any, trace: Any) -> None:
         assert self._excepthook is not None
         self._excepthook(kind, error, trace)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        time.sleep(FORWARDING_SECONDS)
+        forward_output()
         self.world.Abort(1)
 
     def _restore_excepthook(self) -> None:
@@ -355,6 +406,13 @@ class MpiProcess:
             communicator._collectives = communicator._messages = Forked()
         self._members.clear()
         self._restore_excepthook()
+
+
+def forward_output() -> None:
+    """Give ``mpiexec`` the time to forward what was written."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    time.sleep(FORWARDING_SECONDS)
 
 
 class Forked:
