@@ -1,7 +1,4 @@
-"""Names of modules whose parameters are divided among processes, and of their options.
-
-Options are plain values, which a configuration may hold; a module that is divided is refused.
-"""
+"""Modules whose parameters are divided among processes."""
 
 from weft.distributed.fsdp._fully_shard import (
     CPUOffloadPolicy,
@@ -23,6 +20,7 @@ from weft.distributed.fsdp.api import (
     ShardedOptimStateDictConfig,
     ShardedStateDictConfig,
     ShardingStrategy,
+    StateDictSettings,
     StateDictType,
 )
 from weft.distributed.fsdp.fully_sharded_data_parallel import FullyShardedDataParallel, OptimStateKeyType
@@ -43,6 +41,7 @@ __all__ = [
     "ShardedOptimStateDictConfig",
     "ShardedStateDictConfig",
     "ShardingStrategy",
+    "StateDictSettings",
     "StateDictType",
     "UnshardHandle",
     "fully_shard",

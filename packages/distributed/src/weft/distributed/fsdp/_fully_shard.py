@@ -85,7 +85,8 @@ class State:
         self.root: State | None = None
         self.states: list[State] = []  # of the root: all of them, in the order of modules
         self.order: list[State] = []  # of the root: in the order of the forward pass
-        self.to_run: set[int] = set()
+        self.running: set[int] = set()  # the modules that this forward pass has come to
+        self.finished: set[int] = set()
         self.forward_prefetch: list[Any] = []
         self.backward_prefetch: list[Any] = []
         self.has_callback = False  # of the root
@@ -115,8 +116,11 @@ class State:
     def before_forward(self, module: Any, args: Any, kwargs: Any) -> Any:
         self.find_root()
         assert self.root is not None
-        if not self.to_run:
-            self.to_run = {id(each) for each in self.modules}
+        is_first = not self.running or id(module) in self.running  # a pass that was left early does not count
+        if is_first:
+            self.running, self.finished = set(), set()
+        self.running.add(id(module))
+        if is_first:
             if not self.unit.in_backward:  # else a checkpoint computes the module again
                 if self is self.root:
                     self.order = []
@@ -131,14 +135,17 @@ class State:
         return args, kwargs
 
     def after_forward(self, module: Any, args: Any, output: Any) -> Any:
-        self.to_run.discard(id(module))
+        self.finished.add(id(module))
+        is_last = len(self.finished) == len(self.modules)
+        if is_last:
+            self.running = set()
         if self.policy.output_dtype is not None:
             output = tree_map(functools.partial(cast, self.policy.output_dtype), output)
         if weft.is_grad_enabled():
             for each in tree_flatten(output)[0]:
                 if isinstance(each, weft.Tensor) and each.requires_grad:
                     each.register_hook(self.before_backward)
-        if not self.to_run and self.reshards_after_forward is not False and not self.unit.in_backward:
+        if is_last and self.reshards_after_forward is not False and not self.unit.in_backward:
             self.unit.reshard()
         return output
 
@@ -173,6 +180,7 @@ class State:
         """End the backward pass, of the root."""
         self.has_callback = False
         for state in self.states:
+            state.running = set()
             state.unit.finish()
 
 
@@ -233,7 +241,7 @@ class FSDPModule:
     def reset_iter_state(self) -> None:
         """Forget a forward or backward pass that was not finished."""
         for state in self._each_state():
-            state.to_run, state.has_callback, state.unit.in_backward = set(), False, False
+            state.running, state.has_callback, state.unit.in_backward = set(), False, False
             state.unit.reshard()
 
     def set_is_last_backward(self, is_last_backward: bool) -> None:

@@ -179,6 +179,12 @@ class ShardedParameter:
         self.is_whole = True
         self.install(self.whole)
 
+    def write_back(self) -> None:
+        """Let the part have the values of the whole."""
+        start = min(self.chunk * self.info.rank, self.length)
+        with weft.no_grad():
+            self.part._local_tensor.copy_(self.local.detach().narrow(self.dim, start, self.own))
+
     def empty(self) -> None:
         """Let go of the whole's memory."""
         if self.whole is not None and self.is_whole:
@@ -368,6 +374,12 @@ class Unit:
         for each in self.params:
             each.empty()
         self.is_whole = False
+
+    def write_back(self) -> None:
+        """Let the parts have the values of the whole parameters."""
+        for each in self.params:
+            if each.is_whole:
+                each.write_back()
 
     def watch(self, bucket: Bucket, param: ShardedParameter) -> None:
         """Reduce a bucket when the last of its gradients is there."""

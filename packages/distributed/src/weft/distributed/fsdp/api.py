@@ -17,6 +17,7 @@ __all__ = [
     "ShardedStateDictConfig",
     "ShardingStrategy",
     "StateDictConfig",
+    "StateDictSettings",
     "StateDictType",
 ]
 
@@ -101,3 +102,12 @@ class FullOptimStateDictConfig(OptimStateDictConfig):
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
     """Options of an optimizer's state dict that is divided."""
+
+
+@dataclass
+class StateDictSettings:
+    """What state dicts have, and their options."""
+
+    state_dict_type: StateDictType
+    state_dict_config: StateDictConfig
+    optim_state_dict_config: OptimStateDictConfig

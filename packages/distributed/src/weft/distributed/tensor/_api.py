@@ -72,6 +72,18 @@ class DTensor(weft.Tensor):
         """How each dim of the mesh divides the tensor."""
         return self._spec.placements
 
+    @property
+    def data(self) -> Any:
+        """The tensor without history; setting it gives this one another's part and placements."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, DTensor):
+            raise TypeError(f"data: a DTensor's data is a DTensor, got {type(value).__name__}: use distribute_tensor")
+        weft.Tensor.data.__set__(self, value)  # type: ignore[attr-defined]
+        self._local_tensor, self._spec = value._local_tensor, value._spec
+
     @staticmethod
     def from_local(
         local_tensor: Any,

@@ -141,8 +141,8 @@ class Call:
         return found
 
     def plain(self, tensor: Any, whole: Placements) -> Placements:
-        """A tensor that is none of ours counts as whole where that is clear."""
-        if not (tensor.ndim == 0 or tensor.numel() == 1 or mode.implicit_replication):
+        """A tensor that is none of ours counts as whole where that is clear: one value, also in the place of many."""
+        if not (tensor.numel() == 1 or not any(tensor.stride()) or mode.implicit_replication):
             raise RuntimeError(
                 f"{self.func} got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor before "
                 f"calling distributed operators! A tensor of shape {list(tensor.shape)} is plain: use "

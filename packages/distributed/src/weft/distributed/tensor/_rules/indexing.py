@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import weft
-from weft.distributed.tensor._dispatch import Call, R, Strategy, replicates, rule
+from weft.distributed.tensor._dispatch import Call, R, Strategy, replicates, rule, runs
 from weft.distributed.tensor._rules.placing import everywhere, moved, terms
 from weft.distributed.tensor.placement_types import Shard
 
@@ -74,6 +74,24 @@ def gather(call: Call, dim: int) -> list[Strategy]:
     if isinstance(other, Shard) and other.dim == own:
         found.append(Strategy(other, (R, other)))
     return found
+
+
+@rule("core.gather_backward")
+def gather_backward(call: Call, dim: int) -> list[Strategy]:
+    """Of the tensors output_grad and index."""
+    own = int(call.args[2]) % max(call.tensors[0].ndim, 1)
+    shape = call.args[1]
+    return [everywhere(call)] + [
+        Strategy(way, (way, way))
+        for way in (call.at(0, dim), call.at(1, dim))
+        if isinstance(way, Shard) and way.dim != own and shape[way.dim] == call.tensors[1].shape[way.dim]
+    ]
+
+
+@runs("core.gather_backward")
+def run_gather_backward(call: Call) -> Any:
+    grad, index = call.locals
+    return call.func(grad, call.local_shape(call.args[1], call.plan.outputs), call.args[2], index)
 
 
 @rule(*[f"aten.{name}{end}" for name in ("scatter", "scatter_add", "scatter_reduce") for end in ("", "_")])

@@ -206,4 +206,5 @@ pooling(
 )
 pooling(0, "avg_pool2d_backward", "avg_pool3d_backward", "max_pool2d_with_indices_backward")
 pooling(0, "_adaptive_avg_pool2d_backward")
+rule("nn.max_pool_gradient", "nn.avg_pool_gradient")(replicates)
 rule("aten.max_unpool2d", "aten.upsample_nearest2d", "aten.upsample_bilinear2d")(replicates)

@@ -7,12 +7,7 @@ from weft.distributed.tensor._dispatch import Call, R, Strategy, rule
 from weft.distributed.tensor._rules.placing import everywhere, moved, terms
 from weft.distributed.tensor.placement_types import Placement, Shard
 
-LINEAR_UNARY = (
-    "neg positive clone _to_copy alias detach lift_fresh contiguous conj _conj real imag view_as resolve_conj"
-)
-BILINEAR = "mul"
-QUOTIENT = "div"
-ADDITIVE = "add sub rsub"
+LINEAR = "neg positive clone _to_copy alias detach lift_fresh contiguous conj _conj real imag view_as resolve_conj"
 OTHERS = """
 abs absolute acos acosh addcdiv addcmul angle asin asinh atan atan2 atanh bitwise_and bitwise_left_shift bitwise_not
 bitwise_or bitwise_right_shift bitwise_xor ceil celu clamp clamp_max clamp_min clip copysign cos cosh deg2rad digamma
@@ -23,8 +18,9 @@ leaky_relu_backward lerp lgamma log log10 log1p log2 log_sigmoid_forward logadde
 logical_or logical_xor logit lt masked_fill maximum minimum mish mish_backward mvlgamma nan_to_num ne nextafter
 polygamma pow rad2deg reciprocal relu relu6 remainder round rsqrt selu sgn sigmoid sigmoid_backward sign signbit silu
 silu_backward sin sinc sinh softplus softplus_backward softshrink special_entr sqrt square tan tanh tanh_backward
-threshold threshold_backward true_divide trunc where xlogy zero copy nan_to_num mse_loss_pointwise _prelu_kernel
-binary_cross_entropy_with_logits to_sparse_dense fake_quantize
+threshold threshold_backward true_divide trunc where xlogy zero copy nan_to_num mish_backward logsigmoid_backward
+softsign softsign_backward shrink_backward _prelu_kernel binary_cross_entropy_with_logits to_sparse_dense
+native_dropout_backward add_scaled
 """
 
 
@@ -48,12 +44,19 @@ def divided(call: Call, dim: int) -> list[Strategy]:
     return found
 
 
-@rule(*[f"aten.{name}{end}" for name in (OTHERS + LINEAR_UNARY + " " + BILINEAR).split() for end in ("", "_")])
+@rule(
+    *[
+        f"{space}.{name}{end}"
+        for space in ("aten", "core", "nn")
+        for name in f"{OTHERS} {LINEAR} mul".split()
+        for end in ("", "_")
+    ]
+)
 def pointwise(call: Call, dim: int) -> list[Strategy]:
     return [everywhere(call), *divided(call, dim)]
 
 
-@rule(*[f"aten.{name}{end}" for name in LINEAR_UNARY.split() for end in ("", "_")])
+@rule(*[f"aten.{name}{end}" for name in LINEAR.split() for end in ("", "_")])
 def linear(call: Call, dim: int) -> list[Strategy]:
     return [*pointwise(call, dim), *(Strategy(each, (each,)) for each in terms(call, dim, linear=False))]
 
