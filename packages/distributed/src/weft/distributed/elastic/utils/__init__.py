@@ -1,0 +1,1 @@
+"""Small things that launchers and their programs need."""
