@@ -9,6 +9,7 @@ import weft
 import weft.distributed as dist
 import weft.distributed.checkpoint as dcp
 from weft import nn, optim
+from weft.distributed.checkpoint.format_utils import BroadcastingTorchSaveReader, DynamicMetaLoadPlanner
 from weft.distributed.checkpoint.state_dict import (
     StateDictOptions,
     get_model_state_dict,
@@ -41,6 +42,21 @@ def placed(values, mesh, placements):
         name: distribute_tensor(value, mesh, placements if value.dim() > 1 else [Replicate()] * mesh.ndim)
         for name, value in values.items()
     }
+
+
+def load_a_file(path):
+    """The process of rank 0 alone reads it."""
+    mesh = dist.init_device_mesh("cpu", (dist.get_world_size(),))
+    state = {**placed({name: weft.zeros_like(value) for name, value in WHOLE.items()}, mesh, [Shard(0)]), "step": 0}
+    reader = BroadcastingTorchSaveReader()
+    dcp.load(state, storage_reader=reader, planner=DynamicMetaLoadPlanner(), checkpoint_id=path)
+    assert state["step"] == 3
+    return [weft.equal(state[name].full_tensor(), WHOLE[name]) for name in WHOLE]
+
+
+def test_a_file_is_read_by_one_process_for_all(tmp_path):
+    weft.save({**WHOLE, "step": 3, "more": 1}, tmp_path / "one.pt")
+    assert run_ranks(load_a_file, 2, str(tmp_path / "one.pt")) == [[True] * 3] * 2
 
 
 def save_all(folder):
