@@ -62,9 +62,11 @@ def gradients_of_whole_and_parts():
     return found
 
 
-@pytest.mark.parametrize("size", [2, 4])
-def test_gradients_are_those_of_the_whole_batch(size):
-    for found in run_ranks(gradients_of_whole_and_parts, size):
+@pytest.mark.parametrize(("size", "backend"), [(2, "tcp"), (4, "tcp"), (2, "mpi")])
+def test_gradients_are_those_of_the_whole_batch(size, backend):
+    if backend == "mpi":
+        pytest.importorskip("mpi4py")
+    for found in run_ranks(gradients_of_whole_and_parts, size, backend=backend):
         assert len(found) == 24
         assert max(found.values()) < 1e-6, found
 

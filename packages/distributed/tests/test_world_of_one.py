@@ -1,11 +1,14 @@
 """The names of programs for several processes, in a world of one."""
 
+import copy
 import importlib
+import pickle
 
 import pytest
 
 import weft
 import weft.distributed as dist
+from weft.distributed.algorithms.ddp_comm_hooks.debugging_hooks import noop_hook
 
 
 @pytest.fixture
@@ -180,6 +183,14 @@ def test_a_wrapper_for_processes_passes_on_in_a_world_of_one(world):
     assert model.require_backward_grad_sync
     assert model.module.bias.grad.tolist() == [1.0, 1.0, 1.0]
     assert list(model.state_dict()) == ["module.weight", "module.bias"]
+    assert model.reducer.buckets == []  # gradients are not copied
+    again = pickle.loads(pickle.dumps(copy.deepcopy(model)))
+    assert weft.equal(again.module.weight, model.module.weight)
+    again(weft.ones(1, 2)).sum().backward()
+    seen = []
+    again.register_comm_hook(None, lambda state, bucket: (seen.append(bucket), noop_hook(state, bucket))[1])
+    again(weft.ones(1, 2)).sum().backward()
+    assert len(seen) == 1 and again.module.bias.grad.tolist() == [2.0, 2.0, 2.0]
 
 
 def test_plain_tensors_are_plain_in_a_block_for_divided_ones():

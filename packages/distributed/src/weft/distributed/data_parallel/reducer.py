@@ -81,13 +81,9 @@ class Reducer:
         self._unused: list[int] = []
         self._next = 0
         self._handles: list[Any] = []
-        positions = [[len(self.parameters) - 1 - each for each in bucket] for bucket in self._assigned_backwards()]
-        self._make_buckets(positions)
+        self.buckets: list[Bucket] = []  # none in a world of one, unless a hook wants to see gradients
         if group.size() > 1:
             self.watch_gradients()
-
-    def _assigned_backwards(self) -> list[list[int]]:
-        return assign_to_buckets(self.parameters[::-1], self.limits, self.sparse[::-1])
 
     def _make_buckets(self, assigned: list[list[int]]) -> None:
         self.buckets = [
@@ -112,6 +108,9 @@ class Reducer:
         """Have the engine tell of each complete gradient; the hooks go with this object."""
         if self._handles:
             return
+        last = len(self.parameters) - 1  # gradients come in about the reverse order
+        assigned = assign_to_buckets(self.parameters[::-1], self.limits, self.sparse[::-1])
+        self._make_buckets([[last - position for position in bucket] for bucket in assigned])
         reducer = weakref.ref(self)  # a parameter does not keep the exchange of its gradients alive
         for index, parameter in enumerate(self.parameters):
             hook = partial(tell, reducer, index)
