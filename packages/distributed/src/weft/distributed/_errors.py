@@ -1,6 +1,6 @@
 """Errors of process groups, by PyTorch's names."""
 
-__all__ = ["DistBackendError", "DistError", "DistNetworkError", "QueueEmptyError", "DistStoreError"]
+__all__ = ["DistBackendError", "DistError", "DistNetworkError", "QueueEmptyError", "DistStoreError", "MismatchError"]
 
 
 class DistError(RuntimeError):
@@ -17,6 +17,10 @@ class DistError(RuntimeError):
 
 class DistBackendError(DistError):
     """A collective failed: another process is gone, came too late, or called something else."""
+
+
+class MismatchError(DistBackendError):
+    """Two processes called collectives that do not fit; the message has both, and nobody else need be asked."""
 
 
 class DistNetworkError(DistError):

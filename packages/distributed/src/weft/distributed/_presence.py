@@ -13,7 +13,7 @@ from weft.distributed._errors import DistError
 
 __all__ = ["Presence"]
 
-ANSWER_SECONDS = 4.0  # a busy machine; of a process that has ended one knows at once
+ANSWER_SECONDS = 2.0  # of a process that has ended one knows at once
 MAX_QUESTIONS = 32  # at the same time
 
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from weft.distributed._debug import DebugLevel, get_debug_level, verify
-from weft.distributed._errors import DistBackendError, DistError
+from weft.distributed._errors import DistBackendError, DistError, DistNetworkError, DistStoreError, MismatchError
 from weft.distributed._group_methods import GroupMethods
 from weft.distributed._presence import Presence
 from weft.distributed._work import StreamWork, Work
@@ -228,7 +228,7 @@ class ProcessGroup(GroupMethods):
 
     def _who_is_missing(self, error: Exception) -> str:
         """Who did not come, where others are the reason of an error."""
-        if self._presence is None or not isinstance(error, DistError):
+        if self._presence is None or not isinstance(error, DistError) or isinstance(error, MismatchError):
             return ""
         return self._presence.who_is_missing(self.status.sequence)
 
@@ -236,7 +236,7 @@ class ProcessGroup(GroupMethods):
         """The error with what it happened in."""
         if isinstance(error, (TypeError, ValueError)):
             return error
-        kind = type(error) if isinstance(error, DistError) else DistBackendError
+        kind = type(error) if isinstance(error, (DistNetworkError, DistStoreError)) else DistBackendError
         group = f"group {self.group_desc!r}"
         if self.ranks != list(range(self.size())):
             group += f" of ranks {self.ranks}, which it counts from 0"

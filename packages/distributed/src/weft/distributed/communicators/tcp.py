@@ -15,7 +15,7 @@ from typing import Any
 import numpy
 
 from weft.distributed._endpoint import Address, Status, ask_status, endpoint_for, is_refused, open_channel
-from weft.distributed._errors import DistBackendError, DistNetworkError, DistStoreError
+from weft.distributed._errors import DistBackendError, DistNetworkError, DistStoreError, MismatchError
 from weft.distributed._reduce_ops import ReduceOp, combine
 from weft.distributed.communicators._dtypes import code_of_dtype, name_of_dtype
 from weft.distributed.communicators._links import (
@@ -75,7 +75,7 @@ class Header:
         """Compare with what another process sent."""
         if data != self.data:
             theirs = _describe(*self.FORMAT.unpack(data))
-            raise DistBackendError(f"rank {own_rank} called {_describe(*self.fields)}, but rank {rank} called {theirs}")
+            raise MismatchError(f"rank {own_rank} called {_describe(*self.fields)}, but rank {rank} called {theirs}")
 
 
 def _combine(op: ReduceOp, into: Any, other: Any) -> None:
