@@ -159,11 +159,19 @@ def test_wrong_options_are_refused(tmp_path):
     assert "multiple of --heads" in run("chargpt.py", "--width", 10, "--heads", 4, cwd=tmp_path).stderr
 
 
-def test_two_processes_have_the_losses_of_one(tmp_path):
-    options = ["--epochs", "1", "--size", "256", "--out"]
-    check(run("ddp.py", *options, "one", cwd=tmp_path))
+OF_SEVERAL_PROCESSES = {
+    "ddp.py": ["--epochs", "1", "--size", "256"],
+    "fsdp_gpt.py": ["--steps", "6", "--width", "32", "--batch-size", "8"],
+    "tensor_parallel.py": ["--steps", "6", "--width", "32", "--batch-size", "8"],
+}
+
+
+@pytest.mark.parametrize("program", OF_SEVERAL_PROCESSES)
+def test_two_processes_have_the_losses_of_one(program, tmp_path):
+    options = [*OF_SEVERAL_PROCESSES[program], "--out"]
+    check(run(program, *options, "one", cwd=tmp_path))
     launch = [sys.executable, "-m", "weft", "launch", "--standalone", "--nproc-per-node", "2"]
-    command = [*launch, str(EXAMPLES / "ddp.py"), *options, "two"]
+    command = [*launch, str(EXAMPLES / program), *options, "two"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     printed = check(
         subprocess.run(

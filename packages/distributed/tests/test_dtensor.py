@@ -169,9 +169,8 @@ def ops_on_parts():
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("size", [2, 3])
-def test_ops_on_parts_agree_with_ops_on_the_whole(size):
-    run_ranks(ops_on_parts, size)
+def test_ops_on_parts_agree_with_ops_on_the_whole():
+    run_ranks(ops_on_parts, 2)
 
 
 def behaviour():
@@ -200,7 +199,7 @@ def behaviour():
     with implicit_replication():
         assert weft.equal((divided + x).full_tensor(), 2 * x)
     with pytest.raises(NotImplementedError, match="does not have a sharding strategy"):
-        weft.cdist(divided, divided)
+        F.batch_norm(divided, None, None, training=True)
     with pytest.raises(RuntimeError, match="internal use only"):
         divided.redistribute(placements=[Partial()])
     with pytest.raises(ValueError, match="same length"):
