@@ -207,7 +207,8 @@ FAILS_ONCE = """
     import os, sys, time
     if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] != "1":
         time.sleep(60)
-    common = ["--max-restarts", 1, "--rdzv-backend", backend, "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-id", 7]
+    names = "TORCHELASTIC_RESTART_COUNT RANK WORLD_SIZE GROUP_RANK".split()
+    print(*(os.environ[name] for name in names), flush=True)
     if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1":
         sys.exit(3)
 """
@@ -222,7 +223,7 @@ def test_workers_are_started_again_as_often_as_is_allowed(script):
 @pytest.mark.parametrize("backend", ["static", "c10d"])
 def test_two_machines_find_one_another_and_start_again_together(script, backend):
     path, port = script(FAILS_ONCE), free_port()
-    common = ["--max-restarts", 1, "--rdzv-backend", backend, "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-id", "a"]
+    common = ["--max-restarts", 1, "--rdzv-backend", backend, "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-id", 7]
     ended = finish(
         *(begin("--nnodes", 2, "--node-rank", node, "--nproc-per-node", node + 1, *common, path) for node in (0, 1))
     )

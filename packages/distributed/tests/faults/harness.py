@@ -149,7 +149,8 @@ def left_over(token, temporary, shared):
     deadline = time.monotonic() + 2
     while True:
         processes = processes_of(token)
-        segments = [each for each in os.listdir("/dev/shm") if each not in shared and not is_open(f"/dev/shm/{each}")]
+        new = [each for each in os.listdir("/dev/shm") if each not in shared and not is_others(each)]
+        segments = [each for each in new if not is_open(f"/dev/shm/{each}")]
         files = [str(each) for each in temporary.rglob("*")]
         if not (processes or segments or files) or time.monotonic() > deadline:
             break
@@ -168,6 +169,12 @@ def processes_of(token):
         except OSError:
             continue
     return found
+
+
+def is_others(name):
+    """Whether a segment is of a program beside this one: semaphores, which no case has, or those of a live process."""
+    pid = name.split("-")[1] if name.startswith("weft-") else ""
+    return name.startswith("sem.") or (pid.isdecimal() and os.path.exists(f"/proc/{pid}"))
 
 
 def is_open(path):
