@@ -85,7 +85,7 @@ from weft.distributed._reduce_ops import PremulSum, ReduceOp
 from weft.distributed._work import Work
 from weft.distributed.constants import default_pg_timeout as default_pg_timeout
 from weft.distributed.rendezvous import register_rendezvous_handler, rendezvous
-from weft.distributed.stores import HashStore, PrefixStore, Store, TCPStore
+from weft.distributed.stores import FileStore, HashStore, PrefixStore, Store, TCPStore
 
 __all__ = [
     "AllToAllOptions",
@@ -101,6 +101,7 @@ __all__ = [
     "DistNetworkError",
     "QueueEmptyError",
     "DistStoreError",
+    "FileStore",
     "GatherOptions",
     "GroupMember",
     "GroupName",
