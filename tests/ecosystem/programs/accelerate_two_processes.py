@@ -31,8 +31,8 @@ def main():
         for inputs, labels in loader:
             found, wanted = accelerator.gather_for_metrics((model(inputs).argmax(1), labels))
             right, count = right + (found == wanted).sum().item(), count + len(wanted)
-        accelerator.print(epoch, f"{total:.4f}", right, count, type(model).__name__, accelerator.num_processes)
-    accelerator.print(sorted(accelerator.get_state_dict(model)))
+        if torch.distributed.get_rank() == 0:
+            print(epoch, f"{total:.4f}", right, count, type(model).__name__, accelerator.num_processes)
     accelerator.end_training()
 
 
