@@ -142,7 +142,7 @@ def get_optimizer_state_dict(
     state: dict[str, Any] = {STATE: {}, GROUPS: []}
     for optimizer in as_list(optimizers):
         initialize(optimizer)
-        own = by_name(model, optimizer)
+        own = named_parameters_of(model, optimizer)
         state[STATE].update(own[STATE])
         state[GROUPS].extend(own[GROUPS])
     if submodules:
@@ -335,7 +335,7 @@ def initialize(optimizer: Optimizer) -> None:
     optimizer.zero_grad(set_to_none=True)
 
 
-def by_name(model: nn.Module, optimizer: Optimizer) -> dict[str, Any]:
+def named_parameters_of(model: nn.Module, optimizer: Optimizer) -> dict[str, Any]:
     """An optimizer's state dict with names in place of numbers."""
     names = numbers_of(model, optimizer)
     state = optimizer.state_dict()
@@ -386,7 +386,7 @@ def is_flat(state: dict[str, Any]) -> bool:
 
 def templates(model: nn.Module, optimizer: Optimizer, flat: dict[str, Any]) -> dict[str, Any]:
     """Tensors that are divided as those of a flat state will be: the optimizer's own, else the parameters."""
-    own = flattened(by_name(model, optimizer))
+    own = flattened(named_parameters_of(model, optimizer))
     names = parameter_names(model)
     for parameter in (each for group in optimizer.param_groups for each in group[PARAMS]):
         prefix = f"{STATE}.{names[id(parameter)]}."
