@@ -23,14 +23,15 @@ NEEDS = {
         for name in "backend devices errors linear_algebra memory runtime special_functions streams transfers".split()
     },
     "packages/core/src/weft/utils/einops.py": "einops",
+    **{
+        f"packages/distributed/src/weft/ray/{name}.py": "ray"
+        for name in "backend checkpoint data model trainer".split()
+    },
+    "packages/distributed/src/weft/distributed/communicators/mpi.py": "mpi4py",
     "packages/core/src/weft/utils/tensorboard": "tensorboardX",
 }
 collect_ignore = [module for module, needed in NEEDS.items() if find_spec(needed) is None]
-collect_ignore += [
-    "tests/programs",
-    "tests/ecosystem",
-    "tests/distributed_programs",
-]  # programs that import PyTorch, which `weft run` runs
+collect_ignore += ["tests/programs", "tests/ecosystem", "tests/distributed_programs"]  # `weft run` runs these
 
 # pytest asks modules and packages for these names, and `weft.ops` answers any name with a namespace of operators.
 ASKED = "pytest_plugins pytestmark setUpModule setup_module tearDownModule teardown_module setup_function"

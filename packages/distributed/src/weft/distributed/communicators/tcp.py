@@ -206,11 +206,11 @@ class TcpCommunicator(Communicator):
 
     def reduce_scatter(self, output: Any, input: Any, op: ReduceOp) -> None:
         with self._collective(Call.reduce_scatter, input, op.value) as (header, deadline):
-            parts = self.parts(input.copy())
-            outgoing = [parts[(self.rank - step - 1) % self.size] for step in range(self.size - 1)]
-            incoming = [parts[(self.rank - step - 2) % self.size] for step in range(self.size - 1)]
-            self._ring(header, deadline, incoming, outgoing, op, self.size - 1)
+            parts = self.parts(input)
             output[...] = parts[self.rank]
+            passing = [parts[(self.rank - step - 2) % self.size].copy() for step in range(self.size - 2)]
+            outgoing = [parts[(self.rank - 1) % self.size], *passing]
+            self._ring(header, deadline, [*passing, output], outgoing, op, self.size - 1)
 
     def gather(self, output: Any | None, array: Any, root: int) -> None:
         with self._collective(Call.gather, array, root) as (header, deadline):

@@ -46,6 +46,7 @@ class FileStore(Store):
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = weft.distributed.FileStore(os.path.join(folder, "store"), 1)
     ...     store.set("a", "b")

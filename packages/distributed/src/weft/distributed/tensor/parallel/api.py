@@ -53,7 +53,7 @@ def parallelize_module(
     >>> model = weft.nn.Sequential(weft.nn.Linear(4, 8), weft.nn.ReLU(), weft.nn.Linear(8, 2))
     >>> model = parallelize_module(model, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
     >>> model[0].weight.placements, model(weft.ones(3, 4)).shape
-    ((Shard(dim=0),), torch.Size([3, 2]))
+    ((Shard(dim=0),), weft.Size([3, 2]))
     >>> weft.distributed.destroy_process_group()
     """
     mesh = current_mesh("parallelize_module") if device_mesh is None else device_mesh
