@@ -383,3 +383,28 @@ def wrong_calls():
 )
 def test_in_several_processes(claim, size, backend):
     assert run_ranks(claim, size, backend=backend) == [True] * size
+
+
+def other_details(kind):
+    """A call that differs from the other process's in what its shape does not show."""
+    rank, x = dist.get_rank(), weft.ones(3)
+    op = ReduceOp.MAX if rank else ReduceOp.SUM
+    with pytest.raises(dist.DistBackendError) as caught:
+        if kind == "broadcast":
+            dist.broadcast(x, src=rank)
+        elif kind == "reduce_scatter":
+            dist.reduce_scatter(weft.ones(1), [weft.ones(1)] * 2, op)
+        else:
+            dist.all_reduce(x, op)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("backend", ["tcp", "mpi"])
+@pytest.mark.parametrize(("kind", "first", "second"), [
+    ("all_reduce", "SUM", "MAX"), ("reduce_scatter", "SUM", "MAX"), ("broadcast", "from 0", "from 1"),
+])  # fmt: skip
+def test_under_detail_other_reductions_and_roots_are_told(kind, first, second, backend):
+    detail = {"WEFT_DISTRIBUTED_DEBUG": "DETAIL"}
+    for said in run_ranks(other_details, 2, kind, backend=backend, environment=detail):
+        assert first in said
+        assert second in said

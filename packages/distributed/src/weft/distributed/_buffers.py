@@ -55,18 +55,19 @@ def separate(flat: Any, tensors: Sequence[Any]) -> None:
 
 
 class About(NamedTuple):
-    """The dtype and shape of a tensor, which messages tell."""
+    """What messages tell of a collective: dtype and shape of its tensor, the reduction, the root."""
 
     dtype: Any
     shape: Any
+    details: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
-        return f"{str(self.dtype).rpartition('.')[2]} {list(self.shape)}"
+        return ", ".join([f"{str(self.dtype).rpartition('.')[2]} {list(self.shape)}", *map(str, self.details)])
 
 
-def about(tensor: Any) -> About:
-    """What messages tell of a tensor."""
-    return About(tensor.dtype, tensor.shape)
+def about(tensor: Any, *details: Any) -> About:
+    """What messages tell of a collective with a tensor."""
+    return About(tensor.dtype, tensor.shape, details)
 
 
 def check_tensor(name: str, argument: str, value: Any) -> None:

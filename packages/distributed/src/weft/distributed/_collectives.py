@@ -70,6 +70,7 @@ class Reduction:
             raise ValueError(f"{name} does not support {op.name} on complex tensors")
         if op is ReduceOp.PREMUL_SUM and self._factor is None:
             raise ValueError(f"{name}: PREMUL_SUM needs its factor: use weft.distributed._make_nccl_premul_sum(factor)")
+        self.name = op.name
         self.op = ReduceOp.SUM if op in (ReduceOp.AVG, ReduceOp.PREMUL_SUM) else op
 
     def before(self, tensor: Any) -> Any:
@@ -123,7 +124,7 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
         buffer.write_back()
         reduction.after(tensor)
 
-    return members.collective("all_reduce", call, kind_of(tensor), about(tensor), [tensor], async_op)
+    return members.collective("all_reduce", call, kind_of(tensor), about(tensor, reduction.name), [tensor], async_op)
 
 
 def all_reduce_coalesced(
@@ -172,7 +173,9 @@ def reduce(
             if given is not tensor:
                 tensor.detach().copy_(given)
 
-    return members.collective("reduce", call, kind_of(tensor), about(tensor), [tensor], async_op)
+    return members.collective(
+        "reduce", call, kind_of(tensor), about(tensor, reduction.name, f"to {root}"), [tensor], async_op
+    )
 
 
 def broadcast(
@@ -191,7 +194,7 @@ def broadcast(
         if members.rank() != root:
             buffer.write_back()
 
-    return members.collective("broadcast", call, kind_of(tensor), about(tensor), [tensor], async_op)
+    return members.collective("broadcast", call, kind_of(tensor), about(tensor, f"from {root}"), [tensor], async_op)
 
 
 def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool = False) -> Work | None:
@@ -311,7 +314,7 @@ def gather(
         if flat is not None:
             separate(flat, gather_list)
 
-    return members.collective("gather", call, kind_of(tensor), about(tensor), gather_list or [], async_op)
+    return members.collective("gather", call, kind_of(tensor), about(tensor, f"to {root}"), gather_list or [], async_op)
 
 
 def scatter(
@@ -343,7 +346,7 @@ def scatter(
         communicator.scatter(buffer.array, given, root)
         buffer.write_back()
 
-    return members.collective("scatter", call, kind_of(tensor), about(tensor), [tensor], async_op)
+    return members.collective("scatter", call, kind_of(tensor), about(tensor, f"from {root}"), [tensor], async_op)
 
 
 def reduce_scatter(
@@ -370,7 +373,9 @@ def reduce_scatter(
             buffer.write_back()
         reduction.after(output)
 
-    return members.collective("reduce_scatter", call, kind_of(output), about(output), [output], async_op)
+    return members.collective(
+        "reduce_scatter", call, kind_of(output), about(output, reduction.name), [output], async_op
+    )
 
 
 def reduce_scatter_tensor(
@@ -392,7 +397,7 @@ def reduce_scatter_tensor(
         buffer.write_back()
         reduction.after(output)
 
-    return members.collective(name, call, kind_of(output), about(output), [output], async_op)
+    return members.collective(name, call, kind_of(output), about(output, reduction.name), [output], async_op)
 
 
 def all_to_all(

@@ -7,6 +7,7 @@ from datetime import timedelta
 from enum import IntEnum
 from typing import Any
 
+from weft.distributed._buffers import About
 from weft.distributed._errors import DistBackendError, DistStoreError
 
 __all__ = ["DebugLevel", "get_debug_level", "monitored", "set_debug_level", "set_debug_level_from_env", "verify"]
@@ -74,8 +75,8 @@ def verify(group: Any) -> None:
 def fingerprint(status: Any) -> str:
     """What must be the same in all processes of a group."""
     about = status.about
-    if status.operation in UNEVEN:
-        about = getattr(about, "dtype", "")
+    if status.operation in UNEVEN and isinstance(about, About):
+        about = ", ".join(map(str, (about.dtype, *about.details)))
     return f"{status.operation} #{status.sequence}" + (f" ({about})" if str(about) else "")
 
 
