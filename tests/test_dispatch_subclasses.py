@@ -1,6 +1,7 @@
 """Tensor subclasses with ``__torch_dispatch__`` that wrap others (torchao's quantized tensors, tensordict)."""
 
 import copy
+import operator
 import pickle
 
 import pytest
@@ -101,6 +102,15 @@ def test_ops_reach_the_subclass_and_nobody_else(run, wanted):
 def test_numbers_are_read_of_what_is_wrapped():
     assert Wrapped(VALUES).sum().item() == 15
     assert seen[-1] == "aten._local_scalar_dense.default"
+
+
+@pytest.mark.parametrize(
+    ("read", "dtype"), [(bool, weft.float32), (float, weft.float32), (int, weft.int64), (complex, weft.complex64),
+                        (operator.index, weft.int64), (weft.Tensor.item, weft.bool)],
+)  # fmt: skip
+def test_every_way_to_read_a_number_asks_the_class(read, dtype):
+    assert read(Wrapped(weft.tensor(1, dtype=dtype))) == 1
+    assert seen == ["aten._local_scalar_dense.default"]
 
 
 @pytest.mark.parametrize(

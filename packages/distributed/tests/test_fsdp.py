@@ -279,3 +279,29 @@ def test_a_process_has_its_part_of_memory_and_gathered_units():
         assert (resting, moments) == (count * unit // 2, count * unit)
         gradients = count * unit / 2
         assert peak < gradients + 3 * unit  # the unit, the next one, and what is reduced
+
+
+def scaled():
+    """Whether each step was taken, where one process alone has a gradient that is not finite."""
+    from weft.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+
+    weft.manual_seed(0)
+    model = FullyShardedDataParallel(nn.Linear(4, 3))
+    optimizer = weft.optim.SGD(model.parameters(), lr=0.1)
+    scaler = ShardedGradScaler("cpu", init_scale=4.0)
+    taken = []
+    for step in range(3):
+        before = [each.to_local().clone() for each in model.parameters()]
+        scaler.scale(model(weft.ones(2, 4)).sum()).backward()
+        if step == 1 and dist.get_rank() == 1:
+            next(model.parameters()).grad.to_local()[...] = float("inf")
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+        same = [bool((old == new.to_local()).all()) for old, new in zip(before, model.parameters())]
+        taken.append(not all(same))
+    return taken, scaler.get_scale()
+
+
+def test_all_processes_leave_a_step_out_if_one_has_a_gradient_that_is_not_finite():
+    assert run_ranks(scaled, 2) == [([True, False, True], 2.0)] * 2

@@ -837,7 +837,7 @@ def __bool__(self: Any) -> bool:
     if self._key.wrapped:
         refuse_values("bool()", self)
     try:
-        if state.intercepting and is_watched():
+        if state.intercepting or type(self)._dispatches:
             return bool(item(self))
         return bool(array if type(array) is ARRAY else number_of(self))
     except NotImplementedError as error:
@@ -849,7 +849,7 @@ def scalar(self: Any, name: str) -> Any:
         raise ValueError(
             f"{name}: only one element tensors can be converted to Python scalars; got shape {list(self._array.shape)}"
         )
-    return item(self) if state.intercepting and is_watched() else number_of(self)
+    return item(self) if state.intercepting or type(self)._dispatches else number_of(self)
 
 
 def real_scalar(self: Any, name: str) -> Any:
@@ -885,7 +885,7 @@ def __index__(self: Any) -> int:
             "__index__: only integer tensors of a single element can be converted to an index; got "
             f"{self._key.dtype} of shape {list(self._array.shape)}"
         )
-    return int(item(self) if state.intercepting and is_watched() else number_of(self))
+    return int(item(self) if state.intercepting or type(self)._dispatches else number_of(self))
 
 
 @method

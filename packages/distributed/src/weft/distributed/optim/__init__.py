@@ -1,6 +1,7 @@
 """Optimizers of several processes."""
 
-from weft.distributed._several import OfSeveral
+from typing import Any
+
 from weft.distributed.optim.apply_optimizer_in_backward import (
     _apply_optimizer_in_backward as _apply_optimizer_in_backward,
 )
@@ -13,5 +14,17 @@ from weft.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptim
 __all__ = ["DistributedOptimizer", "PostLocalSGDOptimizer", "ZeroRedundancyOptimizer"]
 
 
-class DistributedOptimizer(OfSeveral):
-    """An optimizer of parameters that are in other processes, which would need remote calls."""
+class DistributedOptimizer:
+    """An optimizer of parameters that are in other processes, which would need remote calls.
+
+    Raises
+    ------
+    NotImplementedError
+        When one is made.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(
+            "DistributedOptimizer: there are no remote calls (weft.distributed.rpc); divide the optimizer's state with "
+            "ZeroRedundancyOptimizer, or the parameters with fully_shard"
+        )
