@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from weft import plugins
+import weft
 
 __all__ = ["Backend", "BackendConfig", "default_backend", "is_backend_available", "makers_of"]
 
@@ -50,7 +50,7 @@ class Backend(str):
             If the name is taken.
         """
         name = name.lower()
-        if name in cls._registered or name in plugins.communicators():
+        if name in cls._registered or name in weft.plugins.communicators():
             raise RuntimeError(f"register_backend: {name!r} is registered already")
         types = () if devices is None else (devices,) if isinstance(devices, str) else tuple(devices)
         cls._registered[name] = func, types
@@ -61,7 +61,7 @@ class Backend(str):
 def default_backend() -> str:
     """The engine of the CPU, where none is named: MPI under ``mpiexec``, otherwise TCP."""
     launched = any(name in os.environ for name in LAUNCHED_BY_MPI)
-    return "mpi" if launched and "mpi" in plugins.communicators() and "MASTER_ADDR" not in os.environ else "tcp"
+    return "mpi" if launched and "mpi" in weft.plugins.communicators() and "MASTER_ADDR" not in os.environ else "tcp"
 
 
 def maker_of(name: str) -> Callable[..., Any]:
@@ -74,7 +74,7 @@ def maker_of(name: str) -> Callable[..., Any]:
     """
     if name in Backend._registered:
         return Backend._registered[name][0]
-    return plugins.communicator(name)
+    return weft.plugins.communicator(name)  # type: ignore[no-any-return]
 
 
 def makers_of(backend: str | None) -> dict[str, Any]:
@@ -130,8 +130,8 @@ class Later:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        if name not in Backend._registered and name not in plugins.communicators():
-            known = sorted({*Backend._registered, *plugins.communicators(), *ALIASES})
+        if name not in Backend._registered and name not in weft.plugins.communicators():
+            known = sorted({*Backend._registered, *weft.plugins.communicators(), *ALIASES})
             raise ValueError(f"Invalid backend: {name!r}. There are {', '.join(known)}")
 
     def __eq__(self, other: object) -> bool:

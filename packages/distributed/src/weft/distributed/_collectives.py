@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pdb
 import sys
 from collections.abc import Sequence
 from datetime import timedelta
@@ -513,7 +512,9 @@ def stop_at(rank: int = 0, skip: int = 0, timeout_s: int = 3600) -> None:
     if Stops.count <= skip:
         return
     if get_rank() == rank:
-        pdb.Pdb().set_trace(sys._getframe(1))
+        from pdb import Pdb  # seldom needed
+
+        Pdb().set_trace(sys._getframe(1))
     barrier(timeout=timedelta(seconds=timeout_s))
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from types import TracebackType
 
 from weft.distributed._errors import DistError
-from weft.distributed.elastic.multiprocessing.errors import get_error_handler
 
 __all__ = ["on_uncaught"]
 
@@ -31,6 +30,8 @@ def on_uncaught(tell_others: Callable[[], None]) -> None:
     show = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        from weft.distributed.elastic.multiprocessing.errors import get_error_handler  # seldom needed
+
         with contextlib.suppress(OSError):
             get_error_handler().record_exception(error)
         if issubclass(kind, DistError):
