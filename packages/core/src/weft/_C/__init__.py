@@ -65,6 +65,11 @@ class _DisableTorchDispatch:
         self._block.__exit__(*raised)
 
 
+def _get_accelerator(check: bool | None = None) -> weft.device:
+    """The accelerator's device, or the CPU: transformers puts parallel models there."""
+    return weft.accelerator.current_accelerator() or weft.device("cpu")
+
+
 def _log_api_usage_once(event: str) -> None:
     """Do nothing: no log of what is used is kept. TorchMetrics calls it for each metric."""
 
