@@ -47,7 +47,11 @@ def begin(*options, **environment):
     environment = {"NO_COLOR": "1", **os.environ, **environment}
     environment = {name: value for name, value in environment.items() if value is not None}
     command = [sys.executable, "-m", "weft", "launch", *map(str, options)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in a shell's background jobs
+    try:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def finish(*launched):
