@@ -4,6 +4,7 @@ import ast
 import os
 import pathlib
 import random
+import subprocess
 import sys
 
 import pytest
@@ -179,3 +180,11 @@ def test_ray_is_imported_by_weft_ray_alone():
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
             assert not any(name.partition(".")[0] == "ray" for name in names), file
+
+
+def test_the_example_finds_a_learning_rate(tmp_path):
+    file = pathlib.Path(__file__).parents[3] / "examples" / "ray_tune.py"
+    command = [sys.executable, str(file), "--trials", "2", "--epochs", "2", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert "best of 2: lr " in done.stdout
