@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch, the oracle, is installed in the conformance environment only")
 
 import torch
+import torch.distributed.run  # brings torch.numa into torch's namespace, whichever test is the first to import it
 import torch.onnx  # which appears in torch's namespace with its first import
 
 import weft
