@@ -73,7 +73,7 @@ else:
 """
     status, said = mpiexec(3, "-c", program, seconds=30)
     assert status != 0
-    assert "rank 0: all_reduce #2 (float32 [3])" in said
+    assert "rank 0: all_reduce #2 (float32 [3], SUM)" in said
     assert "rank 1" in said.partition("not all ranks came, within 2 s")[2]
 
 

@@ -323,8 +323,8 @@ def errors_of_faults(fault):
 def test_a_rank_that_sleeps_is_named_by_all_who_wait():
     reasons = run_ranks(errors_of_faults, 3, "sleeps")[:2]
     for rank, reason in enumerate(reasons):
-        assert f"rank {rank}: all_reduce #2 (float32 [5]) of group 'some'" in reason
-        assert "rank 2 has not called #2 (its last: all_reduce #1 (float32 [5]), finished)" in reason
+        assert f"rank {rank}: all_reduce #2 (float32 [5], SUM) of group 'some'" in reason
+        assert "rank 2 has not called #2 (its last: all_reduce #1 (float32 [5], SUM), finished)" in reason
 
 
 def test_a_rank_that_calls_something_else_is_told_at_once():

@@ -133,7 +133,7 @@ def told_wrong(case, status, said):
         if errors and "this rank fails by itself" not in errors[0] and case["launcher"] != "spawn":
             wrong.append(f"the first error told is not that of the rank that failed: {errors[0]}")
     if fault == "sleep":
-        expected = [case["collective"], f"(float32 [{case['numbers']}])", "#"]
+        expected = [case["collective"], f"(float32 [{case['numbers']}]", "#"]
         if not re.search(rf"rank(\(s\))? {rank}\b", said):
             wrong.append(f"it does not say that rank {rank} was missing")
     if fault in MISMATCHES:
