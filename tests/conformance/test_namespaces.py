@@ -45,11 +45,22 @@ LAYERS = (
     "nn.utils.memory_format nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn "
     "nn.utils.stateless optim optim.lr_scheduler optim.swa_utils"
 )
+PROCESSES = (
+    "distributed distributed.algorithms.join distributed.checkpoint distributed.checkpoint.state_dict "
+    "distributed.device_mesh distributed.elastic.multiprocessing distributed.elastic.multiprocessing.errors "
+    "distributed.fsdp distributed.launcher.api distributed.pipelining distributed.rendezvous "
+    "distributed.tensor distributed.tensor.parallel"
+)
 LAYER_PATHS = (
     "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm lazy "
     "linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils"
 )
-for _path in [*MODULES.split(), *LAYERS.split(), *[f"nn.modules.{_each}" for _each in LAYER_PATHS.split()]]:
+for _path in [
+    *MODULES.split(),
+    *LAYERS.split(),
+    *PROCESSES.split(),
+    *[f"nn.modules.{_each}" for _each in LAYER_PATHS.split()],
+]:
     NAMESPACES[f"torch.{_path}"] = import_module(f"torch.{_path}"), import_module(f"weft.{_path}")
 
 

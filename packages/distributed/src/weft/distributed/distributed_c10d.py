@@ -130,6 +130,7 @@ __all__ = [
     "breakpoint",
     "broadcast",
     "broadcast_object_list",
+    "default_pg_timeout",
     "destroy_process_group",
     "gather",
     "gather_object",

@@ -11,6 +11,8 @@ __all__ = [
     "CPUOffload",
     "FullOptimStateDictConfig",
     "FullStateDictConfig",
+    "LocalOptimStateDictConfig",
+    "LocalStateDictConfig",
     "MixedPrecision",
     "OptimStateDictConfig",
     "ShardedOptimStateDictConfig",
@@ -81,6 +83,11 @@ class FullStateDictConfig(StateDictConfig):
 
 
 @dataclass
+class LocalStateDictConfig(StateDictConfig):
+    """Options of a state dict of each process's own part."""
+
+
+@dataclass
 class ShardedStateDictConfig(StateDictConfig):
     """Options of a state dict that is divided."""
 
@@ -97,6 +104,11 @@ class FullOptimStateDictConfig(OptimStateDictConfig):
     """Options of an optimizer's state dict that is whole."""
 
     rank0_only: bool = False
+
+
+@dataclass
+class LocalOptimStateDictConfig(OptimStateDictConfig):
+    """Options of an optimizer's state dict of each process's own part."""
 
 
 @dataclass
