@@ -72,7 +72,7 @@ def start(folder, job, size, backend, environment):
     if backend == "mpi":
         mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
         return [subprocess.Popen([mpiexec, "-n", str(size), *command], env=base, **options)]
-    meeting = f"tcp://127.0.0.1:{free_port()}"
+    meeting = f"file://{folder}/meeting"
     return [
         subprocess.Popen(command, env={**base, "TEST_RANK": f"{rank} {size} {meeting}"}, **options)
         for rank in range(size)

@@ -318,3 +318,21 @@ def test_another_file_is_no_store(tmp_path):
 def test_the_files_of_others_are_not_readable(tmp_path):
     FileStore(str(tmp_path / "store"))
     assert (tmp_path / "store").stat().st_mode & 0o077 == 0
+
+
+def test_a_request_that_comes_while_the_server_is_being_made_is_answered(monkeypatch):
+    made = _message_server.MessageServer.__init__
+
+    def slow(self, *args, **kwargs):
+        made(self, *args, **kwargs)
+        time.sleep(0.2)  # as on a loaded machine, before its owner has it
+
+    monkeypatch.setattr(_message_server.MessageServer, "__init__", slow)
+    listener = socket.create_server(("127.0.0.1", 0))
+    port, answers = listener.getsockname()[1], []
+    early = threading.Thread(target=lambda: answers.append(TCPStore("127.0.0.1", port, is_master=False).add("n", 2)))
+    early.start()
+    held = TCPStore("127.0.0.1", port, is_master=True, master_listen_fd=listener.detach())
+    early.join(20)
+    assert answers == [2]
+    assert held.add("n", 1) == 3

@@ -106,6 +106,7 @@ class Endpoint:
         self._name = local[1] if local else "-"
         listeners = [listener, local[0]] if local else [listener]
         self._server = MessageServer(listeners, "weft-endpoint", MAX_LENGTH, self._on_message)
+        self._server.start()
 
     def join(self, member: Member) -> Address:
         """Make a communicator known, and return where others reach it."""

@@ -74,6 +74,9 @@ class MessageServer:
             own.setblocking(False)
             self._selector.register(own, selectors.EVENT_READ)
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin to answer: called when everything that the functions of the owner use is there."""
         self._thread.start()
 
     def close(self) -> None:

@@ -73,6 +73,7 @@ class StoreServer:
         self._server = MessageServer(
             [listener], "weft-store", MAX_LENGTH, self._on_message, on_tick=self._on_tick, on_end=self._on_end
         )
+        self._server.start()
 
     def close(self) -> None:
         """End the thread and all connections."""
