@@ -206,7 +206,7 @@ def test_the_last_reference_ends_the_thread_and_the_sockets():
         store.clone().set("a", "b")
         del store
     assert not [thread.name for thread in threading.enumerate() if thread.name == "weft-store"]
-    assert open_files() == before
+    assert open_files() <= before  # what other tests left may go in the meantime
 
 
 def open_files():
