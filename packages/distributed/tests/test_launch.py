@@ -114,7 +114,7 @@ def test_workers_get_the_variables_arguments_and_names_of_torchrun(script):
 
 def test_the_modules_and_torchrun_by_pytorchs_names_launch_as_well(script):
     run = [sys.executable, "-m", "weft", "run"]
-    path = script("import os, sys; print(os.environ['RANK'], sys.argv[1:])")
+    path = script("import os, sys; sys.stdout.write(f\"{os.environ['RANK']} {sys.argv[1:]}\\n\")")
     for command, said in (
         ([*run, "torchrun"], "0 ['a']\n"),
         ([*run, "-m", "torch.distributed.run"], "0 ['a']\n"),
@@ -126,7 +126,9 @@ def test_the_modules_and_torchrun_by_pytorchs_names_launch_as_well(script):
 
 
 def test_the_program_may_be_a_module_a_command_or_run_by_path(script):
-    path = script("import os; print(__name__, os.environ['LOCAL_RANK'])", "program_of_launch.py")
+    path = script(
+        "import os, sys; sys.stdout.write(f\"{__name__} {os.environ['LOCAL_RANK']}\\n\")", "program_of_launch.py"
+    )
     folder = os.path.dirname(path)
     path_of_modules = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
     assert launch("-m", "program_of_launch", PYTHONPATH=path_of_modules).stdout == "__main__ 0\n"
@@ -212,7 +214,8 @@ FAILS_ONCE = """
     if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] != "1":
         time.sleep(60)
     names = "TORCHELASTIC_RESTART_COUNT RANK WORLD_SIZE GROUP_RANK".split()
-    print(*(os.environ[name] for name in names), flush=True)
+    sys.stdout.write(" ".join(os.environ[name] for name in names) + "\\n")  # at once: another writes there, too
+    sys.stdout.flush()
     if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and os.environ["RANK"] == "1":
         sys.exit(3)
 """
