@@ -4,13 +4,13 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
 import time
 
 import pytest
+from ranks import free_port
 
 from weft.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std, start_processes, to_map
 from weft.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure, record
@@ -64,12 +64,6 @@ def finish(*launched):
 
 def launch(*options, **environment):
     return finish(begin(*options, **environment))[0]
-
-
-def free_port():
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return bound.getsockname()[1]
 
 
 def is_alive(pid):

@@ -85,6 +85,12 @@ class Reduction:
                 else:
                     tensor.detach().div_(self._size, rounding_mode="trunc")
 
+    def finish(self, joined: Any, tensor: Any) -> None:
+        """Finish what was joined, and let the program's tensor have it if it is another one."""
+        self.after(joined)
+        if joined is not tensor:
+            tensor.detach().copy_(joined)
+
 
 def kind_of(tensor: Any) -> str:
     """The type of the tensor's device."""
@@ -115,13 +121,11 @@ def all_reduce(tensor: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op:
     reduction = Reduction("all_reduce", op, tensor, members.size())
 
     def call(communicator: Any) -> None:
-        if reduction._factor is not None:
-            with weft.no_grad():
-                tensor.detach().copy_(reduction.before(tensor))
-        buffer = Buffer(tensor)
+        given = reduction.before(tensor)
+        buffer = Buffer(given)
         communicator.all_reduce(buffer.array, reduction.op)
         buffer.write_back()
-        reduction.after(tensor)
+        reduction.finish(given, tensor)
 
     return members.collective("all_reduce", call, kind_of(tensor), about(tensor, reduction.name), [tensor], async_op)
 
@@ -168,9 +172,7 @@ def reduce(
         communicator.reduce(buffer.array, root, reduction.op)
         if members.rank() == root:
             buffer.write_back()
-            reduction.after(given)
-            if given is not tensor:
-                tensor.detach().copy_(given)
+            reduction.finish(given, tensor)
 
     return members.collective(
         "reduce", call, kind_of(tensor), about(tensor, reduction.name, f"to {root}"), [tensor], async_op

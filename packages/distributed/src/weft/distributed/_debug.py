@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 from weft.distributed._buffers import About
-from weft.distributed._errors import DistBackendError, DistStoreError
+from weft.distributed._errors import DistBackendError, DistStoreError, MismatchError
 
 __all__ = ["DebugLevel", "get_debug_level", "monitored", "set_debug_level", "set_debug_level_from_env", "verify"]
 
@@ -49,8 +49,10 @@ def verify(group: Any) -> None:
 
     Raises
     ------
+    MismatchError
+        If another process calls another one, or one with another dtype, shape, reduction or root.
     DistBackendError
-        If another process calls another one, or one with another dtype or shape, or does not come in time.
+        If one does not come in time.
     """
     status, ranks = group.status, group.ranks
     keys = [f"calls {status.sequence}/{rank}" for rank in ranks]
@@ -65,7 +67,7 @@ def verify(group: Any) -> None:
     called = [group.store.get(key).decode() for key in keys]
     for rank, other in zip(ranks, called):
         if other != mine:
-            raise DistBackendError(
+            raise MismatchError(
                 f"Detected mismatch between collectives on ranks. Rank {ranks[group.rank()]} is running collective: "
                 f"{mine}, but Rank {rank} is running collective: {other}"
             )

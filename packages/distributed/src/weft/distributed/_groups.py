@@ -80,6 +80,10 @@ class Groups:
         self.count = 0  # of groups made by all processes, whether this one is a member or not
         self.lock = threading.RLock()
 
+    def forget(self) -> None:
+        """Have no groups, as before `init_process_group`."""
+        self.by_name, self.store, self.count = {}, None, 0
+
 
 groups = Groups()
 
@@ -208,7 +212,7 @@ def destroy_process_group(group: Any = None) -> None:
             each.abort()
         each.shutdown()
     part(world, timedelta(0) if is_failing else FAREWELL)
-    groups.__init__()  # type: ignore[misc]
+    groups.forget()
     GroupMember.WORLD = None
 
 

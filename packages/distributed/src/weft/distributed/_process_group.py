@@ -16,6 +16,7 @@ from weft.distributed._presence import Presence
 from weft.distributed._work import StreamWork, Work
 from weft.distributed.communicators.base import Communicator
 from weft.distributed.communicators.single import SingleCommunicator
+from weft.distributed.stores.base import PrefixStore
 
 __all__ = ["ProcessGroup", "Status"]
 
@@ -144,13 +145,10 @@ class ProcessGroup(GroupMethods):
             )
         with self._making:
             if make not in self._communicators:
-                if self.size() == 1:
-                    make_one: Any = SingleCommunicator
-                else:
-                    make_one = make
                 position = list(dict.fromkeys(self._makers.values())).index(make)
-                store = type(self.store)(f"engine{position}", self.store) if position else self.store
-                self._communicators[make] = make_one(store, self._rank, self.size(), self.timeout)
+                store = PrefixStore(f"engine{position}", self.store) if position else self.store
+                engine: Make = SingleCommunicator if self.size() == 1 else make
+                self._communicators[make] = engine(store, self._rank, self.size(), self.timeout)
             if self._presence is None and self.size() > 1:
                 self._presence = Presence(self.store, self._rank, self.ranks, self._state)
             return self._communicators[make]
