@@ -3,15 +3,18 @@
     python tests/distributed_programs/run.py [names]            with PyTorch: write expected/NAME.txt
     python tests/distributed_programs/run.py --check [names]    with PyTorch: compare with what is kept
 
-Each program says in a comment how it is started: ``# launch: torchrun 2``, or ``# launch: python``. PyTorch's engine is
-gloo. What weft prints is compared in tests/test_distributed_programs.py, where PyTorch is not installed.
+Each program says in a comment how it is started: ``# launch: torchrun 2``, or ``# launch: python``, with arguments
+behind ``--``. PyTorch's engine is gloo. Lines are compared in any order, since ranks print when they get there. What
+weft prints is compared in tests/test_distributed_programs.py, where PyTorch is not installed.
 """
 
 import argparse
 import os
 import re
+import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -19,7 +22,7 @@ NAMES = sorted(path.stem for path in (HERE / "programs").glob("*.py"))
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 TOLERANCE = 1e-3
 SECONDS = 300
-LAUNCH = re.compile(r"^# launch: (\w+) ?(\d*)$", re.MULTILINE)
+LAUNCH = re.compile(r"^# launch: (\w+) ?(\d*)(?: -- (.*))?$", re.MULTILINE)
 
 
 def output_of(name, as_weft):
@@ -31,23 +34,33 @@ def output_of(name, as_weft):
         If it fails, with all that it said.
     """
     path = HERE / "programs" / f"{name}.py"
-    kind, size = LAUNCH.search(path.read_text()).groups()
+    kind, size, arguments = LAUNCH.search(path.read_text()).groups()
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore"}
+    environment["MASTER_PORT"] = str(free_port())  # for those that launch themselves
     if as_weft:
         environment["WEFT_AS_TORCH"] = "1"
-    started = [str(path)]
+    started = [str(path), *(arguments or "").split()]
     if kind == "torchrun":
         launcher = "weft.distributed.run" if as_weft else "torch.distributed.run"
-        started = ["-m", launcher, "--standalone", "--nproc-per-node", size, str(path)]
+        started = ["-m", launcher, "--standalone", "--nproc-per-node", size, *started]
     command = [sys.executable, "-P", *started]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS, cwd=HERE)
+    with tempfile.TemporaryDirectory() as folder:  # some write files where they are
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS, cwd=folder)
     if done.returncode:
         raise RuntimeError(f"{name} failed:\n{done.stdout}\n{done.stderr}")
     return done.stdout.replace("weft.", "torch.")
 
 
+def free_port():
+    """A port that nobody listens at."""
+    with socket.socket() as listener:
+        listener.bind(("localhost", 0))
+        return listener.getsockname()[1]
+
+
 def difference(found, expected):
     """What differs between two outputs, or None: words must be equal, and numbers nearly."""
+    found, expected = ("\n".join(sorted(text.splitlines())) for text in (found, expected))
     if NUMBER.sub("#", found) != NUMBER.sub("#", expected):
         return f"other words:\n{found}\nPyTorch:\n{expected}"
     for one, other in zip(NUMBER.findall(found), NUMBER.findall(expected)):

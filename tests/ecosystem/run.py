@@ -26,6 +26,8 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 
+from declared import undeclared
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PROGRAMS = HERE / "programs"
@@ -69,11 +71,12 @@ class Program:
         for requirement in self.requirements:
             name = requirement.partition("==")[0]
             self.versions[name] = importlib.metadata.version(name)
-        theirs = start(self.path, weft=False)
+        hidden = undeclared(self.requirements)
+        theirs = start(self.path, hidden, weft=False)
         if theirs.returncode:
             self.state, self.detail = "no oracle", last_line(theirs.stderr)
             return
-        ours = start(self.path, weft=True)
+        ours = start(self.path, hidden, weft=True)
         if ours.returncode:
             self.state, self.detail = "fails", last_line(ours.stderr)
             return
@@ -81,14 +84,15 @@ class Program:
         self.state = "differs" if self.detail else "agrees"
 
 
-def start(path: Path, weft: bool) -> subprocess.CompletedProcess[str]:
-    """Run a program in a fresh process."""
+def start(path: Path, hidden: tuple[set[str], set[str]], weft: bool) -> subprocess.CompletedProcess[str]:
+    """Run a program in a fresh process, in which the distributions and modules that it has not declared are hidden."""
     environment = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore", "PYTHONHASHSEED": "0"}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE / "site"), os.environ.get("PYTHONPATH")]))
+    for kind, names in zip(("DISTRIBUTIONS", "MODULES"), hidden):
+        environment[f"ECOSYSTEM_HIDDEN_{kind}"] = ",".join(sorted(names))
     environment.pop("WEFT_AS_TORCH", None)
     if weft:
         environment["WEFT_AS_TORCH"] = "1"
-    else:
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE / "oracle"), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-P", str(path)]  # not beside the other programs, which are named like libraries
     given = {"capture_output": True, "text": True, "stdin": subprocess.DEVNULL}
     try:

@@ -12,5 +12,4 @@ collect_ignore = [
     "mpi_suite.py",
     "nccl_suite.py",
     "nccl_streams.py",
-    "programs",
 ]

@@ -87,7 +87,7 @@ def test_two_processes_train_as_one(kind):
 
 @pytest.mark.parametrize("kind", ["hybrid", "with tensor parallel"])
 def test_four_processes_of_two_dims_train_as_one(kind):
-    run_ranks(trains, 4, kind, 12)
+    run_ranks(trains, 4, kind, 50)
 
 
 def behaviour():

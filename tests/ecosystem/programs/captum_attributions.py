@@ -1,7 +1,7 @@
 """Captum: gradient, perturbation, layer and neuron attributions of a small network."""
 
 # /// script
-# dependencies = ["captum==0.9.0"]
+# dependencies = ["captum==0.9.0", "scikit-learn==1.9.1"]
 # ///
 
 import warnings

@@ -1,7 +1,7 @@
 """Lightning: a Trainer with callbacks, checkpoints, a CSV log and a TensorBoard log."""
 
 # /// script
-# dependencies = ["lightning==2.6.6"]
+# dependencies = ["lightning==2.6.6", "tensorboard==2.21.0"]
 # ///
 
 import csv

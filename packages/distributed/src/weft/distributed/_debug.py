@@ -24,7 +24,8 @@ def monitored(group: Any, timeout: timedelta, all_ranks: bool) -> None:
 
     Each says so in the store: who did not is known by name.
     """
-    group.barriers = count = getattr(group, "barriers", 0) + 1
+    group.monitored_barriers += 1
+    count = group.monitored_barriers
     keys = [f"monitored {count}/{rank}" for rank in range(group.size())]
     group.store.set(keys[group.rank()], b"here")
     try:

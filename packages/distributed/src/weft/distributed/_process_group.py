@@ -90,6 +90,7 @@ class ProcessGroup(GroupMethods):
         self.group_name = name
         self.group_desc = description
         self.status = Status()
+        self.monitored_barriers = 0  # which keys in the store are the next one's
         self.bound_device_id: Any = None
         self._communicators: dict[Make, Communicator] = {}
         self._making = threading.Lock()

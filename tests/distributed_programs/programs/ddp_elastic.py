@@ -1,5 +1,7 @@
 """The tutorial "Fault-tolerant Distributed Training with torchrun", as people write it, on the CPU."""
 
+# launch: torchrun 2 -- 2 1
+
 import argparse
 import os
 

@@ -1,5 +1,7 @@
 """Training of a classifier of images as PyTorch's ImageNet example does it: meters, a scheduler, validation."""
 
+# launch: torchrun 2
+
 import os
 import random
 

@@ -1,5 +1,7 @@
 """The tutorial "Getting Started with Distributed Data Parallel", as people write it, on the CPU."""
 
+# launch: python
+
 import os
 import sys
 import tempfile
