@@ -14,7 +14,7 @@ from PIL import Image
 import weft
 from weft import Tensor, nn
 from weft.vision.transforms import functional as first
-from weft.vision.transforms.functional import *
+from weft.vision.transforms.functional import *  # noqa: F403
 from weft.vision.transforms.functional import InterpolationMode, convert_image_dtype, crop, hflip, pil_to_tensor, vflip
 from weft.vision.transforms.functional import __all__ as _first
 from weft.vision.transforms.functional.geometry import _resized
