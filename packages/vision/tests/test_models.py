@@ -1,5 +1,9 @@
 """Models with the weights' names and first values of torchvision's."""
 
+import copy
+import importlib
+import pickle
+
 import pytest
 
 import weft
@@ -37,18 +41,55 @@ def test_the_last_layers_have_the_names_that_programs_replace():
     assert models.DenseNet(4, (1, 1), 8, num_classes=3, memory_efficient=True).classifier.out_features == 3
 
 
-def test_trained_weights_are_loaded_from_the_cache_and_never_fetched(tmp_path, monkeypatch):
+def test_published_weights_are_loaded_from_the_cache_of_pytorch(tmp_path, monkeypatch):
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    for asked in ({"pretrained": True}, {"weights": "DEFAULT"}, {"weights": models.SqueezeNet1_1_Weights.DEFAULT}):
-        with pytest.raises(FileNotFoundError, match=r"squeezenet1_1-b8a52dc0\.pth, and weft fetches nothing"):
-            models.squeezenet1_1(**asked)
     weft.manual_seed(0)
     model = models.squeezenet1_1()
     folder = tmp_path / "hub" / "checkpoints"
     folder.mkdir(parents=True)
     weft.save(model.state_dict(), folder / "squeezenet1_1-b8a52dc0.pth")
-    again = models.squeezenet1_1(weights="IMAGENET1K_V1")
+    for asked in ("IMAGENET1K_V1", "SqueezeNet1_1_Weights.DEFAULT", models.SqueezeNet1_1_Weights.DEFAULT):
+        again = models.squeezenet1_1(weights=asked)
+        assert weft.equal(again.features[0].weight, model.features[0].weight)
+    with pytest.raises(ValueError, match="'num_classes' expected value 1000 but got 10"):
+        models.squeezenet1_1(weights="DEFAULT", num_classes=10)
+    with pytest.warns(UserWarning, match="deprecated; write weights=SqueezeNet1_1_Weights.IMAGENET1K_V1"):
+        again = models.squeezenet1_1(pretrained=True)
     assert weft.equal(again.features[0].weight, model.features[0].weight)
+    with pytest.warns(UserWarning, match="positional 'weights' is deprecated"):
+        models.squeezenet1_1(None)
+
+
+def test_models_and_weights_are_found_by_name():
+    assert {"alexnet", "resnet18", "vgg11"} <= set(models.list_models())
+    assert models.list_models(models, include=["vgg1?", "alex*"], exclude="*3") == [
+        "alexnet",
+        "vgg11",
+        "vgg16",
+        "vgg19",
+    ]
+    assert isinstance(models.get_model("SqueezeNet1_0", num_classes=2), models.SqueezeNet)
+    assert models.get_model_weights("resnet50") is models.get_model_weights(models.resnet50) is models.ResNet50_Weights
+    weights = models.get_weight("ResNet50_Weights.IMAGENET1K_V2")
+    assert weights is models.ResNet50_Weights.DEFAULT
+    assert copy.deepcopy(weights) is weights is pickle.loads(pickle.dumps(weights))
+    assert weights.meta["categories"][:2] == ["tench", "goldfish"]
+    assert weights.transforms()(weft.zeros(3, 300, 400, dtype=weft.uint8)).shape == (3, 224, 224)
+    for wrong in ("ResNet50_Weights", "A.B.C", "ResNet49_Weights.DEFAULT"):
+        with pytest.raises(ValueError, match="weight"):
+            models.get_weight(wrong)
+    with pytest.raises(ValueError, match="Unknown model resnet49"):
+        models.get_model("resnet49")
+    with pytest.raises(TypeError, match="expected ResNet18_Weights but received ResNet50_Weights"):
+        models.resnet18(weights=weights)
+
+
+def test_a_function_keeps_its_name_where_its_module_has_the_same():
+    module = importlib.import_module("weft.vision.models.alexnet")
+    models.alexnet = module  # as Python does when it has imported the module
+    assert models.alexnet is module.alexnet
+    with pytest.raises(AttributeError, match=r"'weft.vision.models' has no attribute 'alexnet2'"):
+        _ = models.alexnet2
 
 
 def test_dense_layers_that_compute_again_have_the_same_gradients():

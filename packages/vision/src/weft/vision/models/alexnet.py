@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import weft
 from weft import Tensor, nn
-from weft.vision.models._weights import architecture, weights
+from weft.vision.models._api import WeightsEnum, pretrained
+from weft.vision.models._utils import builder
 
 __all__ = ["AlexNet", "AlexNet_Weights", "alexnet"]
 
-AlexNet_Weights = weights("AlexNet_Weights", "alexnet-owt-7be5be79.pth")
+
+class AlexNet_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("alexnet-owt-7be5be79.pth")
+    DEFAULT = IMAGENET1K_V1
 
 
 class AlexNet(nn.Module):
@@ -47,4 +51,4 @@ class AlexNet(nn.Module):
         return self.classifier(weft.flatten(self.avgpool(self.features(x)), 1))
 
 
-alexnet = architecture("alexnet", AlexNet_Weights, AlexNet)
+alexnet = builder("alexnet", AlexNet_Weights, AlexNet)

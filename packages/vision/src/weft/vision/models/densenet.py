@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import weft
 from weft import Tensor, nn
 from weft.nn import functional as F
 from weft.utils.checkpoint import checkpoint
-from weft.vision.models._weights import architecture, weights
+from weft.vision.models._api import WeightsEnum, pretrained
+from weft.vision.models._utils import builder
 
 __all__ = [
     "DenseNet",
@@ -25,10 +25,25 @@ __all__ = [
     "densenet201",
 ]
 
-DenseNet121_Weights = weights("DenseNet121_Weights", "densenet121-a639ec97.pth")
-DenseNet161_Weights = weights("DenseNet161_Weights", "densenet161-8d451a50.pth")
-DenseNet169_Weights = weights("DenseNet169_Weights", "densenet169-b2777c0a.pth")
-DenseNet201_Weights = weights("DenseNet201_Weights", "densenet201-c1103571.pth")
+
+class DenseNet121_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("densenet121-a639ec97.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class DenseNet161_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("densenet161-8d451a50.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class DenseNet169_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("densenet169-b2777c0a.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class DenseNet201_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("densenet201-c1103571.pth")
+    DEFAULT = IMAGENET1K_V1
 
 
 class _DenseLayer(nn.Module):
@@ -50,6 +65,11 @@ class _DenseLayer(nn.Module):
     def bn_function(self, *inputs: Tensor) -> Tensor:
         """Join the channels and make few of them."""
         return self.conv1(self.relu1(self.norm1(weft.cat(inputs, 1))))
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
+        for name in [key for key in state_dict if key.startswith(prefix)]:  # published files have norm.1 for norm1
+            state_dict[re.sub(r"(norm|conv)\.([12])\.(?=\w+$)", r"\1\2.", name)] = state_dict.pop(name)
+        super()._load_from_state_dict(state_dict, prefix, *args)
 
     def forward(self, input: Any) -> Tensor:
         """Return the new channels."""
@@ -157,11 +177,7 @@ class DenseNet(nn.Module):
         return self.classifier(weft.flatten(F.adaptive_avg_pool2d(x, (1, 1)), 1))
 
 
-def _densenet(name: str, known: Any, growth: int, blocks: tuple[int, ...], first: int) -> Callable[..., nn.Module]:
-    return architecture(name, known, partial(DenseNet, growth, blocks, first))
-
-
-densenet121 = _densenet("densenet121", DenseNet121_Weights, 32, (6, 12, 24, 16), 64)
-densenet161 = _densenet("densenet161", DenseNet161_Weights, 48, (6, 12, 36, 24), 96)
-densenet169 = _densenet("densenet169", DenseNet169_Weights, 32, (6, 12, 32, 32), 64)
-densenet201 = _densenet("densenet201", DenseNet201_Weights, 32, (6, 12, 48, 32), 64)
+densenet121 = builder("densenet121", DenseNet121_Weights, DenseNet, 32, (6, 12, 24, 16), 64)
+densenet161 = builder("densenet161", DenseNet161_Weights, DenseNet, 48, (6, 12, 36, 24), 96)
+densenet169 = builder("densenet169", DenseNet169_Weights, DenseNet, 32, (6, 12, 32, 32), 64)
+densenet201 = builder("densenet201", DenseNet201_Weights, DenseNet, 32, (6, 12, 48, 32), 64)

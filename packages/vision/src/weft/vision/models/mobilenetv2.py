@@ -8,21 +8,21 @@ from functools import partial
 import weft
 from weft import Tensor, nn
 from weft.nn import functional as F
-from weft.vision.models._weights import architecture, weights
+from weft.vision.models._api import WeightsEnum, pretrained
+from weft.vision.models._utils import _make_divisible, builder
 from weft.vision.ops.misc import Conv2dNormActivation
 
 __all__ = ["MobileNet_V2_Weights", "MobileNetV2", "mobilenet_v2"]
 
-MobileNet_V2_Weights = weights("MobileNet_V2_Weights", "mobilenet_v2-b0353104.pth", "mobilenet_v2-7ebf99e0.pth")
+
+class MobileNet_V2_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("mobilenet_v2-b0353104.pth")
+    IMAGENET1K_V2 = pretrained("mobilenet_v2-7ebf99e0.pth")
+    DEFAULT = IMAGENET1K_V2
+
 
 # For each stage: expansion, channels, blocks, stride of the first (table 2 of the paper).
 STAGES = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3, 1], [6, 160, 3, 2], [6, 320, 1, 1]]
-
-
-def _make_divisible(v: float, divisor: int, min_value: int | None = None) -> int:
-    """The multiple of ``divisor`` next to ``v``, and at least nine tenths of it."""
-    near = max(min_value or divisor, int(v + divisor / 2) // divisor * divisor)
-    return near + divisor if near < 0.9 * v else near
 
 
 class InvertedResidual(nn.Module):
@@ -120,4 +120,4 @@ def initialize(module: nn.Module) -> None:
             nn.init.zeros_(module.bias)
 
 
-mobilenet_v2 = architecture("mobilenet_v2", MobileNet_V2_Weights, MobileNetV2)
+mobilenet_v2 = builder("mobilenet_v2", MobileNet_V2_Weights, MobileNetV2)

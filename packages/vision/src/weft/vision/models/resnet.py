@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import weft
 from weft import Tensor, nn
-from weft.vision.models._weights import architecture, weights
+from weft.vision.models._api import WeightsEnum, pretrained
+from weft.vision.models._utils import builder
 
 __all__ = [
     "ResNet",
@@ -19,6 +19,7 @@ __all__ = [
     "ResNet152_Weights",
     "ResNeXt50_32X4D_Weights",
     "ResNeXt101_32X8D_Weights",
+    "ResNeXt101_64X4D_Weights",
     "Wide_ResNet50_2_Weights",
     "Wide_ResNet101_2_Weights",
     "resnet18",
@@ -28,27 +29,67 @@ __all__ = [
     "resnet152",
     "resnext50_32x4d",
     "resnext101_32x8d",
+    "resnext101_64x4d",
     "wide_resnet50_2",
     "wide_resnet101_2",
 ]
 
-ResNet18_Weights = weights("ResNet18_Weights", "resnet18-f37072fd.pth")
-ResNet34_Weights = weights("ResNet34_Weights", "resnet34-b627a593.pth")
-ResNet50_Weights = weights("ResNet50_Weights", "resnet50-0676ba61.pth", "resnet50-11ad3fa6.pth")
-ResNet101_Weights = weights("ResNet101_Weights", "resnet101-63fe2227.pth", "resnet101-cd907fc2.pth")
-ResNet152_Weights = weights("ResNet152_Weights", "resnet152-394f9c45.pth", "resnet152-f82ba261.pth")
-ResNeXt50_32X4D_Weights = weights(
-    "ResNeXt50_32X4D_Weights", "resnext50_32x4d-7cdf4587.pth", "resnext50_32x4d-1a0047aa.pth"
-)
-ResNeXt101_32X8D_Weights = weights(
-    "ResNeXt101_32X8D_Weights", "resnext101_32x8d-8ba56ff5.pth", "resnext101_32x8d-110c445d.pth"
-)
-Wide_ResNet50_2_Weights = weights(
-    "Wide_ResNet50_2_Weights", "wide_resnet50_2-95faca4d.pth", "wide_resnet50_2-9ba9bcbe.pth"
-)
-Wide_ResNet101_2_Weights = weights(
-    "Wide_ResNet101_2_Weights", "wide_resnet101_2-32ee1156.pth", "wide_resnet101_2-d733dc28.pth"
-)
+
+class ResNeXt50_32X4D_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("resnext50_32x4d-7cdf4587.pth")
+    IMAGENET1K_V2 = pretrained("resnext50_32x4d-1a0047aa.pth")
+    DEFAULT = IMAGENET1K_V2
+
+
+class ResNeXt101_32X8D_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("resnext101_32x8d-8ba56ff5.pth")
+    IMAGENET1K_V2 = pretrained("resnext101_32x8d-110c445d.pth")
+    DEFAULT = IMAGENET1K_V2
+
+
+class ResNeXt101_64X4D_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("resnext101_64x4d-173b62eb.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class ResNet18_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("resnet18-f37072fd.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class ResNet34_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("resnet34-b627a593.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class ResNet50_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("resnet50-0676ba61.pth")
+    IMAGENET1K_V2 = pretrained("resnet50-11ad3fa6.pth")
+    DEFAULT = IMAGENET1K_V2
+
+
+class ResNet101_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("resnet101-63fe2227.pth")
+    IMAGENET1K_V2 = pretrained("resnet101-cd907fc2.pth")
+    DEFAULT = IMAGENET1K_V2
+
+
+class ResNet152_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("resnet152-394f9c45.pth")
+    IMAGENET1K_V2 = pretrained("resnet152-f82ba261.pth")
+    DEFAULT = IMAGENET1K_V2
+
+
+class Wide_ResNet50_2_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("wide_resnet50_2-95faca4d.pth")
+    IMAGENET1K_V2 = pretrained("wide_resnet50_2-9ba9bcbe.pth")
+    DEFAULT = IMAGENET1K_V2
+
+
+class Wide_ResNet101_2_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("wide_resnet101_2-32ee1156.pth")
+    IMAGENET1K_V2 = pretrained("wide_resnet101_2-d733dc28.pth")
+    DEFAULT = IMAGENET1K_V2
 
 
 def conv3x3(in_planes: int, out_planes: int, stride: int = 1, groups: int = 1, dilation: int = 1) -> nn.Conv2d:
@@ -221,20 +262,23 @@ class ResNet(nn.Module):
         return self._forward_impl(x)
 
 
-def _resnet(name: str, known: Any, block: Any, layers: list[int], **options: Any) -> Callable[..., nn.Module]:
-    return architecture(name, known, partial(ResNet, block, layers, **options))
-
-
-resnet18 = _resnet("resnet18", ResNet18_Weights, BasicBlock, [2, 2, 2, 2])
-resnet34 = _resnet("resnet34", ResNet34_Weights, BasicBlock, [3, 4, 6, 3])
-resnet50 = _resnet("resnet50", ResNet50_Weights, Bottleneck, [3, 4, 6, 3])
-resnet101 = _resnet("resnet101", ResNet101_Weights, Bottleneck, [3, 4, 23, 3])
-resnet152 = _resnet("resnet152", ResNet152_Weights, Bottleneck, [3, 8, 36, 3])
-resnext50_32x4d = _resnet(
-    "resnext50_32x4d", ResNeXt50_32X4D_Weights, Bottleneck, [3, 4, 6, 3], groups=32, width_per_group=4
+resnet18 = builder("resnet18", ResNet18_Weights, ResNet, BasicBlock, [2, 2, 2, 2])
+resnet34 = builder("resnet34", ResNet34_Weights, ResNet, BasicBlock, [3, 4, 6, 3])
+resnet50 = builder("resnet50", ResNet50_Weights, ResNet, Bottleneck, [3, 4, 6, 3])
+resnet101 = builder("resnet101", ResNet101_Weights, ResNet, Bottleneck, [3, 4, 23, 3])
+resnet152 = builder("resnet152", ResNet152_Weights, ResNet, Bottleneck, [3, 8, 36, 3])
+resnext50_32x4d = builder(
+    "resnext50_32x4d", ResNeXt50_32X4D_Weights, ResNet, Bottleneck, [3, 4, 6, 3], groups=32, width_per_group=4
 )
-resnext101_32x8d = _resnet(
-    "resnext101_32x8d", ResNeXt101_32X8D_Weights, Bottleneck, [3, 4, 23, 3], groups=32, width_per_group=8
+resnext101_32x8d = builder(
+    "resnext101_32x8d", ResNeXt101_32X8D_Weights, ResNet, Bottleneck, [3, 4, 23, 3], groups=32, width_per_group=8
 )
-wide_resnet50_2 = _resnet("wide_resnet50_2", Wide_ResNet50_2_Weights, Bottleneck, [3, 4, 6, 3], width_per_group=128)
-wide_resnet101_2 = _resnet("wide_resnet101_2", Wide_ResNet101_2_Weights, Bottleneck, [3, 4, 23, 3], width_per_group=128)
+resnext101_64x4d = builder(
+    "resnext101_64x4d", ResNeXt101_64X4D_Weights, ResNet, Bottleneck, [3, 4, 23, 3], groups=64, width_per_group=4
+)
+wide_resnet50_2 = builder(
+    "wide_resnet50_2", Wide_ResNet50_2_Weights, ResNet, Bottleneck, [3, 4, 6, 3], width_per_group=128
+)
+wide_resnet101_2 = builder(
+    "wide_resnet101_2", Wide_ResNet101_2_Weights, ResNet, Bottleneck, [3, 4, 23, 3], width_per_group=128
+)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import weft
 from weft import Tensor, nn
-from weft.vision.models._weights import architecture, weights
+from weft.vision.models._api import WeightsEnum, pretrained
+from weft.vision.models._utils import builder
 
 __all__ = ["SqueezeNet", "SqueezeNet1_0_Weights", "SqueezeNet1_1_Weights", "squeezenet1_0", "squeezenet1_1"]
 
-SqueezeNet1_0_Weights = weights("SqueezeNet1_0_Weights", "squeezenet1_0-b66bff10.pth")
-SqueezeNet1_1_Weights = weights("SqueezeNet1_1_Weights", "squeezenet1_1-b8a52dc0.pth")
+
+class SqueezeNet1_0_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("squeezenet1_0-b66bff10.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class SqueezeNet1_1_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("squeezenet1_1-b8a52dc0.pth")
+    DEFAULT = IMAGENET1K_V1
 
 
 class Fire(nn.Module):
@@ -87,5 +93,5 @@ class SqueezeNet(nn.Module):
         return weft.flatten(self.classifier(self.features(x)), 1)
 
 
-squeezenet1_0 = architecture("squeezenet1_0", SqueezeNet1_0_Weights, partial(SqueezeNet, "1_0"))
-squeezenet1_1 = architecture("squeezenet1_1", SqueezeNet1_1_Weights, partial(SqueezeNet, "1_1"))
+squeezenet1_0 = builder("squeezenet1_0", SqueezeNet1_0_Weights, SqueezeNet, "1_0")
+squeezenet1_1 = builder("squeezenet1_1", SqueezeNet1_1_Weights, SqueezeNet, "1_1")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import weft
 from weft import Tensor, nn
-from weft.vision.models._weights import architecture, weights
+from weft.vision.models._api import WeightsEnum, pretrained
+from weft.vision.models._utils import builder
 
 __all__ = [
     "VGG",
@@ -30,14 +30,47 @@ __all__ = [
     "vgg19_bn",
 ]
 
-VGG11_Weights = weights("VGG11_Weights", "vgg11-8a719046.pth")
-VGG11_BN_Weights = weights("VGG11_BN_Weights", "vgg11_bn-6002323d.pth")
-VGG13_Weights = weights("VGG13_Weights", "vgg13-19584684.pth")
-VGG13_BN_Weights = weights("VGG13_BN_Weights", "vgg13_bn-abd245e5.pth")
-VGG16_Weights = weights("VGG16_Weights", "vgg16-397923af.pth")
-VGG16_BN_Weights = weights("VGG16_BN_Weights", "vgg16_bn-6c64b313.pth")
-VGG19_Weights = weights("VGG19_Weights", "vgg19-dcbb9e9d.pth")
-VGG19_BN_Weights = weights("VGG19_BN_Weights", "vgg19_bn-c79401a0.pth")
+
+class VGG11_BN_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("vgg11_bn-6002323d.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG11_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("vgg11-8a719046.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG13_BN_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("vgg13_bn-abd245e5.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG13_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("vgg13-19584684.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG16_BN_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("vgg16_bn-6c64b313.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG16_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("vgg16-397923af.pth")
+    IMAGENET1K_FEATURES = pretrained("vgg16_features-amdegroot-88682ab5.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG19_BN_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("vgg19_bn-c79401a0.pth")
+    DEFAULT = IMAGENET1K_V1
+
+
+class VGG19_Weights(WeightsEnum):
+    IMAGENET1K_V1 = pretrained("vgg19-dcbb9e9d.pth")
+    DEFAULT = IMAGENET1K_V1
+
 
 WIDTHS = (64, 128, 256, 512, 512)
 DEPTHS = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
@@ -110,21 +143,21 @@ def make_layers(cfg: list[Any], batch_norm: bool = False) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-def build(depth: int, batch_norm: bool, **kwargs: Any) -> VGG:
-    """Make the network of one of the published depths."""
+def _vgg(depth: int, batch_norm: bool, **kwargs: Any) -> VGG:
     cfg = [each for count, width in zip(DEPTHS[depth], WIDTHS) for each in [*[width] * count, "M"]]
     return VGG(make_layers(cfg, batch_norm), **kwargs)
 
 
-def _vgg(name: str, known: Any) -> Callable[..., nn.Module]:
-    return architecture(name, known, partial(build, int(name[3:5]), name.endswith("_bn")))
+def _leave_uninitialized(weights: WeightsEnum, kwargs: dict[str, Any]) -> None:
+    kwargs["init_weights"] = False
 
 
-vgg11 = _vgg("vgg11", VGG11_Weights)
-vgg11_bn = _vgg("vgg11_bn", VGG11_BN_Weights)
-vgg13 = _vgg("vgg13", VGG13_Weights)
-vgg13_bn = _vgg("vgg13_bn", VGG13_BN_Weights)
-vgg16 = _vgg("vgg16", VGG16_Weights)
-vgg16_bn = _vgg("vgg16_bn", VGG16_BN_Weights)
-vgg19 = _vgg("vgg19", VGG19_Weights)
-vgg19_bn = _vgg("vgg19_bn", VGG19_BN_Weights)
+_builder = partial(builder, adapt=_leave_uninitialized)
+vgg11 = _builder("vgg11", VGG11_Weights, _vgg, 11, False)
+vgg11_bn = _builder("vgg11_bn", VGG11_BN_Weights, _vgg, 11, True)
+vgg13 = _builder("vgg13", VGG13_Weights, _vgg, 13, False)
+vgg13_bn = _builder("vgg13_bn", VGG13_BN_Weights, _vgg, 13, True)
+vgg16 = _builder("vgg16", VGG16_Weights, _vgg, 16, False)
+vgg16_bn = _builder("vgg16_bn", VGG16_BN_Weights, _vgg, 16, True)
+vgg19 = _builder("vgg19", VGG19_Weights, _vgg, 19, False)
+vgg19_bn = _builder("vgg19_bn", VGG19_BN_Weights, _vgg, 19, True)
