@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "_utils": "is_pure_tensor register_kernel",
     "_meta": (
+        "clamp_bounding_boxes clamp_keypoints convert_bounding_box_format "
         "get_dimensions get_dimensions_image get_dimensions_video get_image_num_channels get_num_channels "
         "get_num_channels_image get_num_channels_video get_num_frames get_num_frames_video get_size "
         "get_size_bounding_boxes get_size_image get_size_keypoints get_size_mask get_size_video"
