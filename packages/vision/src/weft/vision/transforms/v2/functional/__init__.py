@@ -13,8 +13,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from weft.vision.transforms.v2.functional._augment import *
+    from weft.vision.transforms.v2.functional._color import *
+    from weft.vision.transforms.v2.functional._deprecated import *
     from weft.vision.transforms.v2.functional._flip import *
     from weft.vision.transforms.v2.functional._meta import *
+    from weft.vision.transforms.v2.functional._misc import *
+    from weft.vision.transforms.v2.functional._temporal import *
+    from weft.vision.transforms.v2.functional._type_conversion import *
 
 # Which module of this folder has which names.
 _NAMES = {
@@ -30,11 +36,26 @@ _NAMES = {
         "horizontal_flip_mask horizontal_flip_video vertical_flip vertical_flip_bounding_boxes vertical_flip_image "
         "vertical_flip_keypoints vertical_flip_mask vertical_flip_video vflip"
     ),
-    "_first": (
-        "affine center_crop convert_image_dtype crop erase gaussian_blur get_image_size grayscale_to_rgb normalize pad "
-        "pil_to_tensor resize resized_crop rgb_to_grayscale rotate to_dtype to_dtype_image to_grayscale to_image "
-        "to_pil_image to_tensor adjust_brightness adjust_contrast adjust_hue adjust_saturation InterpolationMode"
+    "_augment": "erase erase_image erase_video jpeg jpeg_image jpeg_video",
+    "_color": (
+        "adjust_brightness adjust_brightness_image adjust_brightness_video adjust_contrast adjust_contrast_image "
+        "adjust_contrast_video adjust_gamma adjust_gamma_image adjust_gamma_video adjust_hue adjust_hue_image "
+        "adjust_hue_video adjust_saturation adjust_saturation_image adjust_saturation_video adjust_sharpness "
+        "adjust_sharpness_image adjust_sharpness_video autocontrast autocontrast_image autocontrast_video "
+        "equalize equalize_image equalize_video grayscale_to_rgb grayscale_to_rgb_image invert invert_image "
+        "invert_video permute_channels permute_channels_image permute_channels_video posterize posterize_image "
+        "posterize_video rgb_to_grayscale rgb_to_grayscale_image solarize solarize_image solarize_video "
+        "to_grayscale"
     ),
+    "_deprecated": "get_image_size to_tensor",
+    "_misc": (
+        "gaussian_blur gaussian_blur_image gaussian_blur_video gaussian_noise gaussian_noise_image "
+        "gaussian_noise_video normalize normalize_image normalize_video sanitize_bounding_boxes "
+        "sanitize_keypoints to_dtype to_dtype_image to_dtype_video"
+    ),
+    "_temporal": "uniform_temporal_subsample uniform_temporal_subsample_video",
+    "_type_conversion": "pil_to_tensor to_image to_pil_image",
+    "_first": "InterpolationMode affine center_crop convert_image_dtype crop pad resize resized_crop rotate",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _SUBMODULES = frozenset({*_NAMES, "_geometry"})

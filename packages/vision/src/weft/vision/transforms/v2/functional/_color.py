@@ -1,0 +1,478 @@
+"""Colour and brightness: `adjust_*`, grey scale, inversion, posterizing, solarizing, histograms, order of channels.
+
+Each kernel ``*_image`` takes a tensor (..., C, H, W); those of videos and of plain tensors are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageEnhance, ImageOps
+
+import weft
+from weft import Tensor
+from weft.vision.transforms.v2.functional._misc import greatest_value, to_dtype_image
+from weft.vision.transforms.v2.functional._utils import IMAGES, IMAGES_AND_VIDEOS, PIL_IMAGE, functional, kernel
+
+__all__ = [
+    "adjust_brightness",
+    "adjust_brightness_image",
+    "adjust_brightness_video",
+    "adjust_contrast",
+    "adjust_contrast_image",
+    "adjust_contrast_video",
+    "adjust_gamma",
+    "adjust_gamma_image",
+    "adjust_gamma_video",
+    "adjust_hue",
+    "adjust_hue_image",
+    "adjust_hue_video",
+    "adjust_saturation",
+    "adjust_saturation_image",
+    "adjust_saturation_video",
+    "adjust_sharpness",
+    "adjust_sharpness_image",
+    "adjust_sharpness_video",
+    "autocontrast",
+    "autocontrast_image",
+    "autocontrast_video",
+    "equalize",
+    "equalize_image",
+    "equalize_video",
+    "grayscale_to_rgb",
+    "grayscale_to_rgb_image",
+    "invert",
+    "invert_image",
+    "invert_video",
+    "permute_channels",
+    "permute_channels_image",
+    "permute_channels_video",
+    "posterize",
+    "posterize_image",
+    "posterize_video",
+    "rgb_to_grayscale",
+    "rgb_to_grayscale_image",
+    "solarize",
+    "solarize_image",
+    "solarize_video",
+    "to_grayscale",
+]
+
+LUMA = (0.2989, 0.587, 0.114)  # ITU-R BT.601-7, section 2.5.1
+
+
+@functional
+def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
+    """Turn images grey, with one channel or three equal ones."""
+
+
+def to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
+    """As `rgb_to_grayscale`."""
+    return rgb_to_grayscale(inpt, num_output_channels=num_output_channels)
+
+
+@functional
+def grayscale_to_rgb(inpt: Any) -> Any:
+    """Give grey images three equal channels; images of colour stay as they are."""
+
+
+@functional
+def adjust_brightness(inpt: Any, brightness_factor: float) -> Any:
+    """Multiply by a factor: 0 gives black, 1 the same image."""
+
+
+@functional
+def adjust_contrast(inpt: Any, contrast_factor: float) -> Any:
+    """Move the values away from the mean grey: 0 gives that grey, 1 the same image."""
+
+
+@functional
+def adjust_saturation(inpt: Any, saturation_factor: float) -> Any:
+    """Move the colours away from grey: 0 gives a grey image, 1 the same image."""
+
+
+@functional
+def adjust_sharpness(inpt: Any, sharpness_factor: float) -> Any:
+    """Move the values away from a smooth image: 0 gives the smooth one, 1 the same image."""
+
+
+@functional
+def adjust_hue(inpt: Any, hue_factor: float) -> Any:
+    """Turn the wheel of colours by a factor from -0.5 to 0.5, in turns."""
+
+
+@functional
+def adjust_gamma(inpt: Any, gamma: float, gain: float = 1) -> Any:
+    """Raise the values, from 0 to 1, to the power of ``gamma`` and multiply them by ``gain``."""
+
+
+@functional
+def posterize(inpt: Any, bits: int) -> Any:
+    """Keep the ``bits`` highest bits of each value."""
+
+
+@functional
+def solarize(inpt: Any, threshold: float) -> Any:
+    """Invert the values that are not below the threshold."""
+
+
+@functional
+def autocontrast(inpt: Any) -> Any:
+    """Stretch the values of each channel to the whole range from black to white."""
+
+
+@functional
+def equalize(inpt: Any) -> Any:
+    """Make the histogram of each channel as flat as can be."""
+
+
+@functional
+def invert(inpt: Any) -> Any:
+    """Subtract the values from white."""
+
+
+@functional
+def permute_channels(inpt: Any, permutation: Sequence[int]) -> Any:
+    """Put channel ``permutation[c]`` in place c."""
+
+
+@kernel(rgb_to_grayscale, *IMAGES)
+def rgb_to_grayscale_image(image: Tensor, num_output_channels: int = 1) -> Tensor:
+    """Weigh the channels of (..., 3, H, W) by `LUMA`; a grey image stays as it is."""
+    _check_output_channels(num_output_channels)
+    if image.shape[-3] == 1 and num_output_channels == 1:
+        return image.clone()
+    if image.shape[-3] == 1:
+        return grayscale_to_rgb_image(image).clone()
+    if image.shape[-3] != 3:
+        raise ValueError(f"rgb_to_grayscale: expected 1 or 3 channels, (..., C, H, W), got {tuple(image.shape)}")
+    grey = _luma(image).to(image.dtype)
+    return grey if num_output_channels == 1 else grey.expand(*grey.shape[:-3], 3, *grey.shape[-2:])
+
+
+@kernel(rgb_to_grayscale, PIL_IMAGE)
+def _rgb_to_grayscale_pil(image: Image.Image, num_output_channels: int = 1) -> Image.Image:
+    _check_output_channels(num_output_channels)
+    grey = image.convert("L")
+    return grey if num_output_channels == 1 else Image.merge("RGB", [grey] * 3)
+
+
+def _check_output_channels(count: int) -> None:
+    if count not in (1, 3):
+        raise ValueError(f"rgb_to_grayscale: num_output_channels must be 1 or 3, got {count}")
+
+
+def _luma(image: Tensor) -> Tensor:
+    """Return the grey (..., 1, H, W) of (..., 3, H, W), floating, and whole where the image is of integers."""
+    red, green, blue = image.unbind(dim=-3)
+    grey = (red * LUMA[0]).add_(green * LUMA[1]).add_(blue * LUMA[2]).unsqueeze(-3)
+    return grey if image.is_floating_point() else grey.floor_()
+
+
+@kernel(grayscale_to_rgb, *IMAGES)
+def grayscale_to_rgb_image(image: Tensor) -> Tensor:
+    """Repeat the channel of (..., 1, H, W) three times; an image of three channels stays as it is."""
+    if image.shape[-3] >= 3:
+        return image
+    return image.expand(*image.shape[:-3], 3, *image.shape[-2:])
+
+
+@kernel(grayscale_to_rgb, PIL_IMAGE)
+def _grayscale_to_rgb_pil(image: Image.Image) -> Image.Image:
+    return image.convert("RGB")
+
+
+@kernel(adjust_brightness, *IMAGES_AND_VIDEOS)
+def adjust_brightness_image(image: Tensor, brightness_factor: float) -> Tensor:
+    """Multiply by the factor, up to white."""
+    _check_factor("adjust_brightness: brightness_factor", brightness_factor)
+    _check_channels("adjust_brightness", image)
+    return image.mul(brightness_factor).clamp_(0, greatest_value(image.dtype)).to(image.dtype)
+
+
+@kernel(adjust_saturation, *IMAGES_AND_VIDEOS)
+def adjust_saturation_image(image: Tensor, saturation_factor: float) -> Tensor:
+    """Blend (..., C, H, W) with its own grey."""
+    _check_factor("adjust_saturation: saturation_factor", saturation_factor)
+    _check_channels("adjust_saturation", image)
+    return image if image.shape[-3] == 1 else _blend(image, _luma(image), saturation_factor)
+
+
+@kernel(adjust_contrast, *IMAGES_AND_VIDEOS)
+def adjust_contrast_image(image: Tensor, contrast_factor: float) -> Tensor:
+    """Blend (..., C, H, W) with the mean of its grey."""
+    _check_factor("adjust_contrast: contrast_factor", contrast_factor)
+    _check_channels("adjust_contrast", image)
+    grey = _luma(image) if image.shape[-3] == 3 else image if image.is_floating_point() else image.to(weft.float32)
+    return _blend(image, grey.mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
+
+
+@kernel(adjust_sharpness, *IMAGES_AND_VIDEOS)
+def adjust_sharpness_image(image: Tensor, sharpness_factor: float) -> Tensor:
+    """Blend (..., C, H, W) with its mean over 3x3 pixels, the middle weighed by 5; the border stays."""
+    _check_channels("adjust_sharpness", image)
+    _check_factor("adjust_sharpness: sharpness_factor", sharpness_factor)
+    height, width = image.shape[-2:]
+    if image.numel() == 0 or height <= 2 or width <= 2:
+        return image
+    values = image.clone() if image.is_floating_point() else image.to(weft.float32)
+    inner = values[..., 1:-1, 1:-1]
+    rows = values[..., :-2, :] + values[..., 1:-1, :] + values[..., 2:, :]
+    around = rows[..., :-2] + rows[..., 1:-1] + rows[..., 2:]
+    smooth = (around + 4 * inner).div_(13)
+    smooth = smooth if image.is_floating_point() else smooth.round_()
+    sharp = _multiply_add(inner, smooth - inner, 1.0 - sharpness_factor, exact=not image.is_floating_point())
+    values[..., 1:-1, 1:-1] = sharp
+    return values.clamp_(0, greatest_value(image.dtype)).to(image.dtype)
+
+
+@kernel(adjust_brightness, PIL_IMAGE)
+def _adjust_brightness_pil(image: Image.Image, brightness_factor: float) -> Image.Image:
+    return ImageEnhance.Brightness(image).enhance(brightness_factor)
+
+
+@kernel(adjust_saturation, PIL_IMAGE)
+def _adjust_saturation_pil(image: Image.Image, saturation_factor: float) -> Image.Image:
+    return ImageEnhance.Color(image).enhance(saturation_factor)
+
+
+@kernel(adjust_contrast, PIL_IMAGE)
+def _adjust_contrast_pil(image: Image.Image, contrast_factor: float) -> Image.Image:
+    return ImageEnhance.Contrast(image).enhance(contrast_factor)
+
+
+@kernel(adjust_sharpness, PIL_IMAGE)
+def _adjust_sharpness_pil(image: Image.Image, sharpness_factor: float) -> Image.Image:
+    return ImageEnhance.Sharpness(image).enhance(sharpness_factor)
+
+
+def _blend(image: Tensor, other: Tensor, share: float) -> Tensor:
+    """Return ``share * image + (1 - share) * other``, kept in the range of the dtype."""
+    mixed = _multiply_add(image.mul(share), other, 1.0 - share, exact=not image.is_floating_point())
+    return mixed.clamp_(0, greatest_value(image.dtype)).to(image.dtype)
+
+
+def _multiply_add(input: Tensor, other: Tensor, factor: float, exact: bool) -> Tensor:
+    """Return ``input + factor * other``.
+
+    ``exact``: rounded once, as a fused multiply-add of float32 is. Bytes are cut off after it, and would otherwise
+    differ by one wherever the sum is a whole number.
+    """
+    if not exact:
+        return input.add(other, alpha=factor)
+    return (input.double() + float(np.float32(factor)) * other.double()).float()
+
+
+@kernel(adjust_hue, *IMAGES_AND_VIDEOS)
+def adjust_hue_image(image: Tensor, hue_factor: float) -> Tensor:
+    """Turn the hue of (..., 3, H, W) by the factor, in turns."""
+    _check_hue(hue_factor)
+    _check_channels("adjust_hue", image)
+    if image.shape[-3] == 1 or image.numel() == 0:
+        return image
+    hue, saturation, value = _rgb_to_hsv(to_dtype_image(image, _floating(image.dtype), scale=True))
+    return to_dtype_image(_hsv_to_rgb((hue + hue_factor).remainder_(1.0), saturation, value), image.dtype, scale=True)
+
+
+@kernel(adjust_hue, PIL_IMAGE)
+def _adjust_hue_pil(image: Image.Image, hue_factor: float) -> Image.Image:
+    _check_hue(hue_factor)
+    if image.mode in ("L", "1", "I", "F"):
+        return image
+    hue, saturation, value = image.convert("HSV").split()
+    turned = np.array(hue, dtype=np.uint8) + np.uint8(int(hue_factor * 255) % 256)  # wraps around, as hue does
+    return Image.merge("HSV", (Image.fromarray(turned), saturation, value)).convert(image.mode)
+
+
+def _check_hue(hue_factor: float) -> None:
+    if not -0.5 <= hue_factor <= 0.5:
+        raise ValueError(f"adjust_hue: hue_factor must be from -0.5 to 0.5, got {hue_factor}")
+
+
+def _rgb_to_hsv(image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return hue (0..1), saturation and value of (..., 3, H, W) with values 0..1; A. R. Smith, SIGGRAPH 1978."""
+    red, green, blue = image.unbind(dim=-3)
+    value, least = image.amax(dim=-3), image.amin(dim=-3)
+    spread = value - least
+    grey = spread == 0
+    divisor = weft.where(grey, 1.0, spread)
+    sextant = weft.where(
+        value == red,
+        (green - blue) / divisor,
+        weft.where(value == green, 2.0 + (blue - red) / divisor, 4.0 + (red - green) / divisor),
+    )
+    return (sextant / 6.0).remainder_(1.0), spread / weft.where(grey, 1.0, value), value
+
+
+def _hsv_to_rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
+    """Return (..., 3, H, W); each channel is value less what saturation takes at its distance from the hue."""
+    chroma = value * saturation
+    channels = []
+    for offset in (5.0, 3.0, 1.0):
+        place = (hue * 6.0 + offset).remainder_(6.0)
+        channels.append(value - chroma * weft.minimum(place, 4.0 - place).clamp_(0.0, 1.0))
+    return weft.stack(channels, dim=-3)
+
+
+@kernel(adjust_gamma, *IMAGES_AND_VIDEOS)
+def adjust_gamma_image(image: Tensor, gamma: float, gain: float = 1.0) -> Tensor:
+    """Return ``gain * image ** gamma`` of values from 0 to 1."""
+    _check_gamma(gamma)
+    values = to_dtype_image(image, _floating(image.dtype), scale=True).pow(gamma)
+    values = values if gain == 1.0 else values.mul_(gain)
+    return to_dtype_image(values.clamp_(0.0, 1.0), image.dtype, scale=True)
+
+
+@kernel(adjust_gamma, PIL_IMAGE)
+def _adjust_gamma_pil(image: Image.Image, gamma: float, gain: float = 1.0) -> Image.Image:
+    _check_gamma(gamma)
+    table = [int((256 - 1e-3) * gain * pow(byte / 255.0, gamma)) for byte in range(256)]
+    return image.convert("RGB").point(table * 3).convert(image.mode)
+
+
+def _check_gamma(gamma: float) -> None:
+    if gamma < 0:
+        raise ValueError(f"adjust_gamma: gamma must not be negative, got {gamma}")
+
+
+@kernel(posterize, *IMAGES_AND_VIDEOS)
+def posterize_image(image: Tensor, bits: int) -> Tensor:
+    """Keep the ``bits`` highest bits of integers, or so many levels of floats."""
+    if not isinstance(bits, int) or not 0 <= bits <= 8:
+        raise TypeError(f"posterize: bits must be an integer from 0 to 8, got {bits}")
+    if image.is_floating_point():
+        levels = 1 << bits
+        return image.mul(levels).floor_().clamp_(0, levels - 1).mul_(1.0 / levels)
+    value_bits = greatest_value(image.dtype).bit_length()
+    return image if bits >= value_bits else image & (((1 << bits) - 1) << (value_bits - bits))
+
+
+@kernel(solarize, *IMAGES_AND_VIDEOS)
+def solarize_image(image: Tensor, threshold: float) -> Tensor:
+    """Invert the values that reach the threshold."""
+    if threshold > greatest_value(image.dtype):
+        raise TypeError(f"solarize: threshold {threshold} is above white, {greatest_value(image.dtype)}")
+    return weft.where(image >= threshold, invert_image(image), image)
+
+
+@kernel(invert, *IMAGES_AND_VIDEOS)
+def invert_image(image: Tensor) -> Tensor:
+    """Subtract the image from white."""
+    if image.is_floating_point():
+        return 1.0 - image
+    if image.dtype is weft.uint8:
+        return image.bitwise_not()
+    return image.bitwise_xor(greatest_value(image.dtype))
+
+
+@kernel(autocontrast, *IMAGES_AND_VIDEOS)
+def autocontrast_image(image: Tensor) -> Tensor:
+    """Stretch each channel of (..., C, H, W), so that its least value is black and its greatest white."""
+    _check_channels("autocontrast", image)
+    if image.numel() == 0:
+        return image
+    white, dtype = greatest_value(image.dtype), _floating(image.dtype)
+    least = image.amin(dim=(-2, -1), keepdim=True).to(dtype)
+    spread = image.amax(dim=(-2, -1), keepdim=True).to(dtype) - least
+    plain = spread == 0
+    least, spread = weft.where(plain, 0.0, least), weft.where(plain, 1.0, spread * (1.0 / white))
+    return (image - least).div_(spread).clamp_(0, white).to(image.dtype)
+
+
+@kernel(equalize, *IMAGES_AND_VIDEOS)
+def equalize_image(image: Tensor) -> Tensor:
+    """Map the bytes of each channel so that their histogram becomes as flat as can be."""
+    if image.numel() == 0:
+        return image
+    bytes_ = to_dtype_image(image, weft.uint8, scale=True)
+    planes = bytes_.reshape(-1, bytes_.shape[-2] * bytes_.shape[-1]).to(weft.int64)
+    counts = weft.zeros(planes.shape[0], 256, dtype=weft.int64, device=image.device)
+    counts.scatter_add_(1, planes, weft.ones_like(planes))
+    equalized = _equalization(counts).gather(1, planes).to(weft.uint8).reshape(bytes_.shape)
+    return to_dtype_image(equalized, image.dtype, scale=True)
+
+
+def _equalization(counts: Tensor) -> Tensor:
+    """Return, for (N, 256) histograms, the (N, 256) values that the bytes become; Pillow's ``ImageOps.equalize``."""
+    up_to = counts.cumsum(1)
+    # The pixels of the brightest value are left out of the step, so that they become white.
+    brightest = 255 - (counts != 0).flip(1).to(weft.int64).argmax(dim=1, keepdim=True)
+    step = (up_to[:, -1:] - counts.gather(1, brightest)).div_(255, rounding_mode="floor")
+    below = up_to - counts
+    mapped = (below + step // 2).div_(step.clamp(min=1), rounding_mode="floor").clamp_(0, 255)
+    return weft.where(step == 0, weft.arange(256, device=counts.device), mapped)
+
+
+@kernel(permute_channels, *IMAGES_AND_VIDEOS)
+def permute_channels_image(image: Tensor, permutation: Sequence[int]) -> Tensor:
+    """Return (..., C, H, W) with channel ``permutation[c]`` in place c."""
+    _check_permutation(permutation, image.shape[-3])
+    return image[..., list(permutation), :, :]
+
+
+@kernel(posterize, PIL_IMAGE)
+def _posterize_pil(image: Image.Image, bits: int) -> Image.Image:
+    return ImageOps.posterize(image, bits)
+
+
+@kernel(solarize, PIL_IMAGE)
+def _solarize_pil(image: Image.Image, threshold: int) -> Image.Image:
+    return ImageOps.solarize(image, threshold=threshold)
+
+
+@kernel(invert, PIL_IMAGE)
+def _invert_pil(image: Image.Image) -> Image.Image:
+    return ImageOps.invert(image)
+
+
+@kernel(autocontrast, PIL_IMAGE)
+def _autocontrast_pil(image: Image.Image) -> Image.Image:
+    return ImageOps.autocontrast(image)
+
+
+@kernel(equalize, PIL_IMAGE)
+def _equalize_pil(image: Image.Image) -> Image.Image:
+    return ImageOps.equalize(image)
+
+
+@kernel(permute_channels, PIL_IMAGE)
+def _permute_channels_pil(image: Image.Image, permutation: Sequence[int]) -> Image.Image:
+    bands = image.split()
+    _check_permutation(permutation, len(bands))
+    return Image.merge(image.mode, [bands[place] for place in permutation])
+
+
+def _check_permutation(permutation: Sequence[int], channels: int) -> None:
+    if len(permutation) != channels:
+        raise ValueError(f"permute_channels: {len(permutation)} places for {channels} channels")
+
+
+adjust_brightness_video = adjust_brightness_image
+adjust_contrast_video = adjust_contrast_image
+adjust_gamma_video = adjust_gamma_image
+adjust_hue_video = adjust_hue_image
+adjust_saturation_video = adjust_saturation_image
+adjust_sharpness_video = adjust_sharpness_image
+autocontrast_video = autocontrast_image
+equalize_video = equalize_image
+invert_video = invert_image
+permute_channels_video = permute_channels_image
+posterize_video = posterize_image
+solarize_video = solarize_image
+
+
+def _check_factor(name: str, factor: float) -> None:
+    if factor < 0:
+        raise ValueError(f"{name} must not be negative, got {factor}")
+
+
+def _check_channels(op: str, image: Tensor) -> None:
+    channels = image.shape[-3] if image.dim() >= 3 else 0
+    if channels not in (1, 3):
+        raise TypeError(f"{op}: a tensor must have 1 or 3 channels, shape (..., C, H, W); got {tuple(image.shape)}")
+
+
+def _floating(dtype: Any) -> Any:
+    return dtype if dtype.is_floating_point else weft.float32
