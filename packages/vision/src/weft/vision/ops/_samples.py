@@ -36,9 +36,15 @@ def _(make: Any) -> Calls:
     yield from (call(boxes_of(make, 4)), call(make(0, 4)))
 
 
-@samples("box_iou", "generalized_box_iou")
+@samples("box_iou", "complete_box_iou", "distance_box_iou", "generalized_box_iou")
 def _(make: Any) -> Calls:
     yield from (call(boxes_of(make, 4), boxes_of(make, 3)), call(make(0, 4), boxes_of(make, 3)))
+
+
+@samples("complete_box_iou_loss", "distance_box_iou_loss", "generalized_box_iou_loss")
+def _(make: Any) -> Calls:
+    yield from (call(boxes_of(make, 4), boxes_of(make, 4)), call(boxes_of(make, 2), boxes_of(make, 2), "mean"))
+    yield call(make(0, 4), make(0, 4), reduction="sum")
 
 
 @samples("box_convert")
@@ -85,6 +91,17 @@ def _(make: Any) -> Calls:
     x, boxes = make(2, 3, 6, 6), boxes_of(make, 3)
     yield from (call(x, [boxes, boxes[:1]], 2, 1.0, 2), call(x, [boxes[:1], boxes], (2, 3), 0.5, 2, True))
     yield call(x, [boxes, boxes[:1]], 2)
+
+
+@samples("drop_block2d")
+def _(make: Any) -> Calls:
+    x = make(2, 2, 5, 5)
+    yield from (call(x, 0.5, 3, training=False), call(x, 0.0, 3), call(make(1, 2, 3, 3), 1.0, 3))
+
+
+@samples("drop_block3d")
+def _(make: Any) -> Calls:
+    yield from (call(make(2, 1, 4, 5, 4), 0.5, 3, training=False), call(make(1, 2, 3, 3, 3), 1.0, 5))
 
 
 @samples("stochastic_depth")

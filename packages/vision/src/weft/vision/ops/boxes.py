@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import weft
 from weft import Tensor
+from weft.vision.ops._box_convert import ROTATED, UPRIGHT, box_convert
+from weft.vision.ops.iou_losses import aspect_angle
+from weft.vision.ops.rotated_boxes import rotated_iou
 
 __all__ = [
     "batched_nms",
@@ -11,6 +16,8 @@ __all__ = [
     "box_convert",
     "box_iou",
     "clip_boxes_to_image",
+    "complete_box_iou",
+    "distance_box_iou",
     "generalized_box_iou",
     "masks_to_boxes",
     "nms",
@@ -18,25 +25,35 @@ __all__ = [
 ]
 
 
-def box_area(boxes: Tensor) -> Tensor:
+def box_area(boxes: Tensor, fmt: str = "xyxy") -> Tensor:
     """Return the areas of boxes.
 
     Parameters
     ----------
-    boxes : Tensor, shape (N, 4)
-        Corners x1, y1, x2, y2.
+    boxes : Tensor, shape (..., 4)
+    fmt : "xyxy", "xywh" or "cxcywh"
+        Corners; corner and size; centre and size.
 
     Returns
     -------
-    Tensor, shape (N,)
+    Tensor, shape (...)
+
+    Raises
+    ------
+    ValueError
+        For another format.
 
     Examples
     --------
     >>> box_area(weft.tensor([[0.0, 0.0, 2.0, 3.0]]))
     tensor([6.])
     """
+    if fmt not in UPRIGHT:
+        raise ValueError(f"Unsupported Bounding Box area for given format {fmt}")
     boxes = wide(boxes)
-    return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    if fmt == "xyxy":
+        return (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
+    return boxes[..., 2] * boxes[..., 3]
 
 
 def wide(boxes: Tensor) -> Tensor:
@@ -46,34 +63,64 @@ def wide(boxes: Tensor) -> Tensor:
     return boxes if boxes.dtype in (weft.int32, weft.int64) else boxes.int()
 
 
-def _intersection(boxes1: Tensor, boxes2: Tensor) -> tuple[Tensor, Tensor]:
-    """The areas of the intersections and unions of each box with each, (N, M)."""
-    area1, area2 = box_area(boxes1), box_area(boxes2)
-    low = weft.max(boxes1[:, None, :2], boxes2[:, :2])
-    high = weft.min(boxes1[:, None, 2:], boxes2[:, 2:])
-    size = wide(high - low).clamp(min=0)
-    inter = size[:, :, 0] * size[:, :, 1]
-    return inter, area1[:, None] + area2 - inter
+def corners_of(boxes: Tensor, fmt: str) -> tuple[Tensor, Tensor]:
+    """The first and the second corners of boxes, of the format's own dtype."""
+    first, second = boxes[..., :2], boxes[..., 2:]
+    if fmt == "xyxy":
+        return first, second
+    if fmt == "xywh":
+        return first, first + second
+    return first - second / 2, first + second / 2
 
 
-def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
+def _intersection(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> tuple[Tensor, Tensor]:
+    """The areas of the intersections and unions of each box with each, (..., N, M)."""
+    area1, area2 = box_area(boxes1, fmt), box_area(boxes2, fmt)
+    low1, high1 = corners_of(boxes1[..., :, None, :], fmt)
+    low2, high2 = corners_of(boxes2[..., None, :, :], fmt)
+    size = wide(weft.min(high1, high2) - weft.max(low1, low2)).clamp(min=0)
+    inter = size[..., 0] * size[..., 1]
+    return inter, area1[..., :, None] + area2[..., None, :] - inter
+
+
+def _hull(boxes1: Tensor, boxes2: Tensor) -> Tensor:
+    """The sides of the smallest box around each box with each, (..., N, M, 2)."""
+    low = weft.min(boxes1[..., :, None, :2], boxes2[..., None, :, :2])
+    high = weft.max(boxes1[..., :, None, 2:], boxes2[..., None, :, 2:])
+    return wide(high - low).clamp(min=0)
+
+
+def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
     """Return the intersection over the union of each box of the first with each of the second.
 
     Parameters
     ----------
-    boxes1, boxes2 : Tensor, shapes (N, 4) and (M, 4)
-        Corners x1, y1, x2, y2.
+    boxes1, boxes2 : Tensor, shapes (..., N, K) and (..., M, K)
+    fmt : str, default "xyxy"
+        A format of `box_convert`. Rotated boxes are (N, 5) or (N, 8), and have no gradient.
 
     Returns
     -------
-    Tensor, shape (N, M)
+    Tensor, shape (..., N, M)
+
+    Raises
+    ------
+    ValueError
+        For another format.
 
     Examples
     --------
     >>> box_iou(weft.tensor([[0.0, 0.0, 2.0, 2.0]]), weft.tensor([[1.0, 0.0, 3.0, 2.0]]))
     tensor([[0.3333]])
+    >>> turned = weft.tensor([[1.0, 1.0, 2.0, 2.0, 45.0]])
+    >>> box_iou(turned, weft.tensor([[1.0, 1.0, 2.0, 2.0, 0.0]]), fmt="cxcywhr")
+    tensor([[0.7071]])
     """
-    inter, union = _intersection(boxes1, boxes2)
+    if fmt in ROTATED:
+        return rotated_iou(box_convert(boxes1, fmt, "cxcywhr"), box_convert(boxes2, fmt, "cxcywhr"))
+    if fmt not in UPRIGHT:
+        raise ValueError(f"box_iou: Unsupported format {fmt!r}; formats are {', '.join(UPRIGHT + ROTATED)}")
+    inter, union = _intersection(boxes1, boxes2, fmt)
     return inter / union
 
 
@@ -82,12 +129,12 @@ def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
 
     Parameters
     ----------
-    boxes1, boxes2 : Tensor, shapes (N, 4) and (M, 4)
+    boxes1, boxes2 : Tensor, shapes (..., N, 4) and (..., M, 4)
         Corners x1, y1, x2, y2.
 
     Returns
     -------
-    Tensor, shape (N, M)
+    Tensor, shape (..., N, M)
         From -1 to 1.
 
     References
@@ -101,53 +148,75 @@ def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
     tensor([[-0.5000]])
     """
     inter, union = _intersection(boxes1, boxes2)
-    low = weft.min(boxes1[:, None, :2], boxes2[:, :2])
-    high = weft.max(boxes1[:, None, 2:], boxes2[:, 2:])
-    size = wide(high - low).clamp(min=0)
-    hull = size[:, :, 0] * size[:, :, 1]
+    width, height = _hull(boxes1, boxes2).unbind(-1)
+    hull = width * height
     return inter / union - (hull - union) / hull
 
 
-def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
-    """Convert boxes between formats.
+def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
+    """Return the IoU less the squared distance of the centres in squared diagonals of the hull.
 
     Parameters
     ----------
-    boxes : Tensor, shape (N, 4)
-    in_fmt, out_fmt : "xyxy", "xywh" or "cxcywh"
-        Corners; corner and size; centre and size.
+    boxes1, boxes2 : Tensor, shapes (..., N, 4) and (..., M, 4)
+        Corners x1, y1, x2, y2.
+    eps : float
+        Added to the squared diagonal.
 
     Returns
     -------
-    Tensor, shape (N, 4)
+    Tensor, shape (..., N, M)
+        From -1 to 1.
 
-    Raises
-    ------
-    ValueError
-        For another format.
+    References
+    ----------
+    arXiv:1911.08287.
 
     Examples
     --------
-    >>> box_convert(weft.tensor([[0.0, 0.0, 2.0, 4.0]]), "xyxy", "cxcywh")
-    tensor([[1., 2., 2., 4.]])
+    >>> left, right = weft.tensor([[0.0, 0.0, 1.0, 1.0]]), weft.tensor([[3.0, 0.0, 4.0, 1.0]])
+    >>> distance_box_iou(left, right)  # 3 apart in a hull of 4 by 1
+    tensor([[-0.5294]])
     """
-    allowed = ("xyxy", "xywh", "cxcywh")
-    if in_fmt not in allowed or out_fmt not in allowed:
-        raise ValueError(f"box_convert: formats are {', '.join(allowed)}; got {in_fmt!r} and {out_fmt!r}")
-    if in_fmt == out_fmt:
-        return boxes.clone()
-    first, second, third, fourth = boxes.unbind(-1)
-    if in_fmt == "xywh":
-        first, second, third, fourth = first, second, first + third, second + fourth
-    elif in_fmt == "cxcywh":
-        first, second = first - 0.5 * third, second - 0.5 * fourth
-        third, fourth = first + third, second + fourth
-    if out_fmt == "xywh":
-        third, fourth = third - first, fourth - second
-    elif out_fmt == "cxcywh":
-        width, height = third - first, fourth - second
-        first, second, third, fourth = (first + third) / 2, (second + fourth) / 2, width, height
-    return weft.stack((first, second, third, fourth), dim=-1)
+    boxes1, boxes2 = wide(boxes1), wide(boxes2)
+    iou = box_iou(boxes1, boxes2)
+    diagonal = _hull(boxes1, boxes2).square().sum(-1) + eps
+    centres = [(boxes[..., :2] + boxes[..., 2:]) / 2 for boxes in (boxes1, boxes2)]
+    distance = (centres[0][..., :, None, :] - centres[1][..., None, :, :]).square().sum(-1)
+    return iou - distance / diagonal
+
+
+def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
+    """Return `distance_box_iou` less what the difference of the aspect ratios costs; its weight has no gradient.
+
+    Parameters
+    ----------
+    boxes1, boxes2 : Tensor, shapes (..., N, 4) and (..., M, 4)
+        Corners x1, y1, x2, y2.
+    eps : float
+        Added to what is divided by.
+
+    Returns
+    -------
+    Tensor, shape (..., N, M)
+
+    References
+    ----------
+    arXiv:1911.08287.
+
+    Examples
+    --------
+    >>> level, tall = weft.tensor([[0.0, 1.0, 4.0, 3.0]]), weft.tensor([[1.0, 0.0, 3.0, 4.0]])
+    >>> complete_box_iou(level, tall)  # one centre: IoU 1/3, and ratios 2 and 1/2
+    tensor([[0.2996]])
+    """
+    boxes1, boxes2 = wide(boxes1), wide(boxes2)
+    iou = box_iou(boxes1, boxes2)
+    difference = aspect_angle(boxes1)[..., :, None] - aspect_angle(boxes2)[..., None, :]
+    ratio = 4 / math.pi**2 * difference.square()
+    with weft.no_grad():
+        alpha = ratio / (1 - iou + ratio + eps)
+    return distance_box_iou(boxes1, boxes2, eps) - alpha * ratio
 
 
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
@@ -176,7 +245,7 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
 
     Parameters
     ----------
-    boxes : Tensor, shape (N, 4)
+    boxes : Tensor, shape (..., 4)
         Corners x1, y1, x2, y2.
     min_size : float
         What both sides have at least.
@@ -190,17 +259,36 @@ def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
     >>> remove_small_boxes(weft.tensor([[0.0, 0.0, 5.0, 1.0], [0.0, 0.0, 5.0, 5.0]]), 2.0)
     tensor([1])
     """
-    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+    width, height = (boxes[..., 2:] - boxes[..., :2]).unbind(-1)
     return weft.where((width >= min_size) & (height >= min_size))[0]
 
 
 def masks_to_boxes(masks: Tensor) -> Tensor:
-    """Return the smallest boxes (N, 4) around what is not 0 in masks (N, H, W)."""
-    boxes = weft.zeros((masks.shape[0], 4), device=masks.device, dtype=weft.float)
-    for box, mask in zip(boxes, masks):
-        y, x = weft.where(mask != 0)
-        box[0], box[1], box[2], box[3] = x.min(), y.min(), x.max(), y.max()
-    return boxes
+    """Return the smallest boxes around what is not 0 in masks.
+
+    Parameters
+    ----------
+    masks : Tensor, shape (N, H, W)
+
+    Returns
+    -------
+    Tensor of float32, shape (N, 4)
+        The first and last columns and rows, x1, y1, x2, y2; 0 for an empty mask.
+
+    Examples
+    --------
+    >>> masks_to_boxes(weft.tensor([[[0, 1, 1], [0, 1, 0]]]))
+    tensor([[1., 0., 2., 1.]])
+    """
+    if masks.numel() == 0:
+        return weft.zeros((0, 4), device=masks.device)
+    bounds = []
+    for lines in (masks.bool().any(1), masks.bool().any(2)):
+        size = lines.shape[1]
+        places = weft.arange(size, device=masks.device)
+        bounds.append((weft.where(lines, places, size).amin(1), weft.where(lines, places, -1).amax(1)))
+    (left, right), (top, bottom) = bounds
+    return (weft.stack((left, top, right, bottom), 1) * (right >= 0)[:, None]).float()
 
 
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft import Tensor
 from weft.nn import functional as F
+from weft.vision.ops.iou_losses import reduced
 
 __all__ = ["sigmoid_focal_loss"]
 
@@ -29,13 +30,9 @@ def sigmoid_focal_loss(
     >>> sigmoid_focal_loss(logits, targets, alpha=-1)  # what is right already counts little
     tensor([0.1733, 0.0227])
     """
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(
-            f"Invalid Value for arg 'reduction': '{reduction} \n Supported reduction modes: 'none', 'mean', 'sum'"
-        )
     p = inputs.sigmoid()
     right = p * targets + (1 - p) * (1 - targets)
     loss = F.binary_cross_entropy_with_logits(inputs, targets, reduction="none") * (1 - right) ** gamma
     if alpha >= 0:
         loss = (alpha * targets + (1 - alpha) * (1 - targets)) * loss
-    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+    return loss.mean() if reduction == "mean" else reduced(loss, reduction)  # the mean of no boxes is NaN here
