@@ -1,7 +1,7 @@
 """TabNet: classifier, regressor, pretraining, explanations."""
 
 # /// script
-# dependencies = ["pytorch-tabnet==4.1.0"]
+# dependencies = ["pytorch-tabnet==4.1.0", "pandas==3.0.6"]
 # ///
 
 import warnings

@@ -1,7 +1,7 @@
 """TorchMetrics: classification, regression, text, image, audio, clustering and wrappers."""
 
 # /// script
-# dependencies = ["torchmetrics==1.9.0"]
+# dependencies = ["torchmetrics==1.9.0", "torchvision==0.28.0"]
 # ///
 
 import warnings

@@ -1,7 +1,7 @@
 """transformers: models by their tensor parallel plans, in two processes: logits, a gradient, generated tokens."""
 
 # /// script
-# dependencies = ["transformers==5.23.0"]
+# dependencies = ["transformers==5.23.0", "accelerate==1.15.0"]
 # ///
 
 import os

@@ -1,7 +1,7 @@
 """Nested tensors as libraries use them: a transformer of images of several sizes."""
 
 # /// script
-# dependencies = ["vit-pytorch==1.26.11"]
+# dependencies = ["vit-pytorch==1.26.11", "packaging==26.3"]
 # ///
 
 import torch
