@@ -318,3 +318,53 @@ def test_a_function_for_autograd_calls_the_others_below_it(lib):
     y.backward()
     assert (y.item(), x.grad.item()) == (8, 100)
     assert str(weft._C.parse_schema("a::b(Tensor x) -> Tensor")) == "a::b(Tensor x) -> Tensor"
+
+
+def test_a_function_for_autocast_casts_and_calls_the_operator_without_it(lib):
+    """torchvision registers such for its RoI operators, which do not compute in half precision."""
+    keys = weft._C.DispatchKeySet(weft._C.DispatchKey.AutocastCPU)
+    keys = keys | weft._C.DispatchKeySet(weft._C.DispatchKey.AutocastCUDA)
+    seen = []
+
+    def casting(x):
+        with weft._C._ExcludeDispatchKeyGuard(keys):
+            return ops.twice(x.float()).to(x.dtype)
+
+    lib.define("twice(Tensor x) -> Tensor")
+    lib.impl("twice", lambda x: seen.append(x.dtype) or x * 2, "CPU")
+    lib.impl("twice", casting, "AutocastCPU")
+    x = weft.ones(2, dtype=weft.bfloat16)
+    with weft.autocast("cpu"):
+        assert ops.twice(x).dtype is weft.bfloat16
+        assert weft.is_autocast_enabled("cpu")
+    ops.twice(x)
+    assert seen == [weft.float32, weft.bfloat16]
+
+
+def test_other_keys_than_autocast_and_autograd_are_not_left_out():
+    with (
+        pytest.raises(NotImplementedError, match="not CPU"),
+        weft._C._ExcludeDispatchKeyGuard(weft._C.DispatchKeySet(weft._C.DispatchKey.CPU)),
+    ):
+        pass
+
+
+def test_a_fake_function_may_be_registered_before_the_operator_is_defined():
+    """torchvision registers that of nms as it is imported, whether or not its operators are there."""
+    with library._scoped_library("test_later", "FRAGMENT") as made:
+        library.register_fake("test_later::keep", lambda x: x.new_empty(1))
+        made.define("keep(Tensor x) -> Tensor")
+        assert weft.ops.test_later.keep(weft.ones(3, device="meta")).shape == (1,)
+    with pytest.raises(RuntimeError, match="no operator aten::relu was defined"):
+        library.register_fake("aten::relu", lambda x: x)
+
+
+def test_a_library_of_compiled_operators_is_refused_with_the_reason(tmp_path):
+    """Packages catch the OSError that they get where their library was built for another PyTorch."""
+    library_file = tmp_path / "_C.so"
+    with pytest.raises(OSError, match="No such file"):
+        weft.ops.load_library(str(library_file))
+    library_file.write_bytes(b"")
+    with pytest.raises(OSError, match=r"compiled against PyTorch's C\+\+ library.*weft\.library\.define"):
+        weft.ops.load_library(library_file)
+    assert weft.ops.loaded_libraries == set()

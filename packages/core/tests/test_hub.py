@@ -97,3 +97,15 @@ def test_a_file_is_fetched_with_or_without_a_bar(monkeypatch, tmp_path, weights)
             monkeypatch.setitem(sys.modules, "tqdm", None)
         hub.download_url_to_file(weights.as_uri(), tmp_path / "copy", progress=True)
         assert (tmp_path / "copy").read_bytes() == weights.read_bytes()
+
+
+def test_without_tqdm_a_bar_counts_and_shows_nothing(monkeypatch, capsys):
+    """torchvision imports the bar with its data sets."""
+    monkeypatch.setattr(weft.hub.importlib.util, "find_spec", lambda name: None)
+    from weft.utils.model_zoo import tqdm
+
+    with tqdm(total=3, unit="B") as bar:
+        bar.update(2)
+        bar.update()
+    assert (bar.n, bar.total) == (3, 3)
+    assert capsys.readouterr() == ("", "")

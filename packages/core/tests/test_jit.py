@@ -1,5 +1,7 @@
 """Nothing is compiled: what programs ask is answered so, and what they decorate stays what it is."""
 
+from typing import get_args
+
 import pytest
 
 import weft
@@ -97,3 +99,15 @@ def test_classes_of_modules_come_with_neural_networks(monkeypatch, module, name)
     monkeypatch.setattr("weft._lazy.importlib.import_module", missing)
     with pytest.raises(AttributeError, match="pip install weft-nn"):
         getattr(home, name)
+
+
+def test_numbers_for_each_dimension_are_annotated():
+    """torchvision's RoI operators take one number or two."""
+    from weft.jit.annotations import BroadcastingList2
+
+    @weft.jit._script_if_tracing
+    def pool(size: BroadcastingList2[int]) -> int:
+        return size
+
+    assert pool(3) == 3
+    assert set(get_args(pool.__annotations__["size"])) == {int, list[int]}

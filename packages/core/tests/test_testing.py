@@ -5,7 +5,7 @@ import pytest
 
 import weft
 from weft.backend import ArrayNamespaceBackend, Backend, NoEquivalentError
-from weft.testing import assert_close, call, checks, make_tensor, samples
+from weft.testing import _comparison, assert_close, call, checks, make_tensor, samples
 from weft.testing._samples import sample_inputs, sample_names
 
 tensor = weft.tensor
@@ -212,3 +212,55 @@ def test_assert_allclose_compares_across_dtypes_and_is_deprecated():
         weft.testing.assert_allclose(weft.ones(2), [1, 1])
     with pytest.warns(FutureWarning), pytest.raises(AssertionError):
         weft.testing.assert_allclose(weft.ones(2), weft.zeros(2))
+
+
+class Even(_comparison.TensorLikePair):
+    """Compares what is left when all values are halved, as a suite's own pair may."""
+
+    def compare(self):
+        self._compare_attributes(self.actual, self.expected)
+        self._compare_values(*(each // 2 for each in self._equalize_attributes(self.actual, self.expected)))
+
+
+PAIRS = (
+    _comparison.NonePair,
+    _comparison.BooleanPair,
+    _comparison.NumberPair,
+    Even,
+    _comparison.ObjectPair,
+)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "said"),
+    [
+        (tensor([2, 4]), tensor([3, 5]), ""),
+        (tensor([2, 4]), tensor([3, 6]), "Mismatched elements: 1 / 2"),
+        (tensor([2, 4]), tensor([2.0, 4.0]), "attribute 'dtype' do not match"),
+        (None, None, ""),
+        (None, 1, "None mismatch"),
+        (True, np.bool_(True), ""),
+        (True, False, "Booleans mismatch"),
+        (1.0, 1.0 + 1e-9, ""),
+        (1.0, 2.0, "Scalars are not close"),
+        ("a", "b", "a != b"),
+        ({"a": [1, tensor(2)]}, {"a": [1, tensor(4)]}, r"failure occurred for item \['a'\]\[1\]"),
+        ([1], [1, 2], "length of the sequences mismatch: 1 != 2"),
+        ({"a": 1}, {"b": 1}, r"Missing keys in the actual mapping: \['b'\]"),
+    ],
+)
+def test_pairs_of_a_suites_own_are_compared(actual, expected, said):
+    """torchvision's tests compare images by a pair that they derive."""
+    found = _comparison.not_close_error_metas(actual, expected, pair_types=PAIRS)
+    assert len(found) == bool(said)
+    for each in found:
+        with pytest.raises(AssertionError, match=said):
+            raise each.to_error()
+        assert str(each.to_error(lambda text: text + "!"))[-1] == "!"
+        assert str(each.to_error("mine")) == "mine"
+
+
+def test_values_that_no_pair_takes_are_a_type_error():
+    (found,) = _comparison.not_close_error_metas("a", "b", pair_types=[_comparison.NumberPair])
+    with pytest.raises(TypeError, match="No comparison pair was able to handle inputs of type <class 'str'>"):
+        raise found.to_error()

@@ -10,14 +10,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 from weft._interception.interceptors import operations
 from weft._interception.torch_dispatch import call_overload
 from weft.ops._registry import registry
 from weft.ops._schema import FunctionSchema
 
-__all__ = ["OpOverload", "OpOverloadPacket", "namespace_of"]
+__all__ = ["OpOverload", "OpOverloadPacket", "load_library", "loaded_libraries", "namespace_of"]
 
 
 class OpOverload:
@@ -234,3 +235,25 @@ def found(namespace: str, name: str, overload: str) -> Any:
     """An operator, or the overload of one, by its names."""
     packet = getattr(namespace_of(namespace), name)
     return getattr(packet, overload) if overload else packet
+
+
+loaded_libraries: set[str] = set()
+"""The libraries that `load_library` has loaded: none."""
+
+
+def load_library(path: str) -> NoReturn:
+    """Refuse: a library of compiled operators is linked with PyTorch's C++ library, and weft has none.
+
+    Packages catch the error, as it is the one that they get where their library was built for another PyTorch.
+
+    Raises
+    ------
+    OSError
+        Always, and says whether there is such a file.
+    """
+    if not Path(path).exists():
+        raise OSError(f"{path}: cannot open shared object file: No such file or directory")
+    raise OSError(
+        f"{path}: its operators are compiled against PyTorch's C++ library, which weft does not have. Define them in "
+        "Python: weft.library.define and weft.library.impl take a schema and functions of tensors"
+    )

@@ -259,18 +259,45 @@ def load_state_dict_from_url(
     return state
 
 
+class SilentBar:
+    """What stands for the bar of tqdm's where that is not installed: counts, and shows nothing.
+
+    Parameters
+    ----------
+    total : int, optional
+    *args, **kwargs
+        Those of tqdm's.
+    """
+
+    def __init__(self, total: int | None = None, *args: Any, **kwargs: Any) -> None:
+        self.total = total
+        self.n = 0
+
+    def update(self, n: int = 1) -> None:
+        """Count so many more."""
+        self.n += n
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def __enter__(self) -> SilentBar:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
 def __getattr__(name: str) -> Any:
-    """The bar that downloads show, which torchio imports from here."""
+    """The bar that downloads show, which torchio and torchvision import from here."""
     if name == "tqdm":
-        return importlib.import_module("tqdm").tqdm
+        installed = importlib.util.find_spec("tqdm") is not None
+        return importlib.import_module("tqdm").tqdm if installed else SilentBar
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @contextmanager
 def _bar(size: int, wanted: bool) -> Iterator[Callable[[int], Any]]:
     """Takes how many bytes have come; shows it where it can."""
-    if not wanted or importlib.util.find_spec("tqdm") is None:
-        yield lambda count: None
-        return
-    with __getattr__("tqdm")(total=size or None, unit="B", unit_scale=True, unit_divisor=1024, disable=None) as bar:
+    kind = __getattr__("tqdm") if wanted else SilentBar
+    with kind(total=size or None, unit="B", unit_scale=True, unit_divisor=1024, disable=None) as bar:
         yield bar.update

@@ -153,3 +153,16 @@ def test_an_error_shows_the_line_of_the_code():
     with pytest.raises(RuntimeError) as caught:
         traced(weft.ones(2, 2))
     assert "cat = weft.cat([x, getitem], dim = 0)" in "".join(traceback.format_exception(caught.value))
+
+
+def test_attributes_and_modules_are_copied_by_torchvisions_names_for_it():
+    """torchvision's module of two graphs copies itself so."""
+    from weft.fx.graph_module import _USER_PRESERVED_ATTRIBUTES_KEY, _CodeOnlyModule, _copy_attr
+
+    net, other = Net(), nn.Module()
+    _copy_attr(net, other, "body.0")
+    _copy_attr(net, other, "scale")
+    assert getattr(other.body, "0") is net.body[0]
+    assert other.scale is net.scale
+    assert list(_CodeOnlyModule(net.__dict__).state_dict()) == list(net.state_dict())
+    assert _USER_PRESERVED_ATTRIBUTES_KEY not in fx.symbolic_trace(net).meta

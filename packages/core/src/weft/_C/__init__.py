@@ -32,6 +32,11 @@ _SUBMODULES = ("_functorch", "_nn")
 
 
 _SCHEMAS = ("Argument", "FunctionSchema", "parse_schema")
+_DISPATCH_KEYS = {
+    "DispatchKey": "DispatchKey",
+    "DispatchKeySet": "DispatchKeySet",
+    "_ExcludeDispatchKeyGuard": "ExcludeDispatchKeyGuard",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -40,6 +45,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _SCHEMAS:
         return getattr(importlib.import_module("weft.ops._schema"), name)
+    if name in _DISPATCH_KEYS:
+        return getattr(importlib.import_module("weft._C._dispatch_keys"), _DISPATCH_KEYS[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from weft._dynamo import config as config
 from weft._dynamo import eval_frame as eval_frame
+from weft._dynamo import utils as utils
 from weft.compiler import (
     allow_in_graph,
     assume_constant_result,

@@ -141,6 +141,9 @@ def script_if_tracing(fn: Any) -> Any:
     return fn
 
 
+_script_if_tracing = script_if_tracing  # as torchvision calls it
+
+
 def script_method(fn: Any) -> Any:
     """Decorator: return the method."""
     return fn

@@ -217,11 +217,17 @@ def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
 waiting: dict[str, dict[str, Callable[..., Any]]] = {}  # functions of operators that are still to be defined
 
 
+def is_awaited(name: str) -> bool:
+    """Whether an operator may still be defined: none of the name is a program's, nor weft's own."""
+    qualified, _ = split_name(name)
+    return not (qualified in defined or qualified.startswith("aten::") or qualified in registry)
+
+
 def register_function(name: str, key: str, fn: Callable[..., Any], undo: list[Callable[[], None]]) -> None:
     """Register a function for an operator, also before it is defined."""
     qualified, overload = split_name(name)
     if qualified not in defined:
-        if qualified.startswith("aten::") or qualified in registry:
+        if not is_awaited(name):
             raise RuntimeError(
                 f"impl: {qualified} is one of weft's own operators; a kernel for it is a backend's, see weft.backend, "
                 "and weft.library.kernels wraps those that run"
@@ -369,6 +375,8 @@ def register_fake(
     Parameters
     ----------
     op : str, OpOverload or CustomOpDef
+        A name may be that of an operator that is still to be defined: torchvision registers `nms` so, whose schema is
+        in its compiled library.
     func : callable, optional
         Returns new tensors of the shapes, strides and dtypes of the results.
 
@@ -379,6 +387,9 @@ def register_fake(
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        if isinstance(op, str) and is_awaited(op):
+            register_function(op, META, function, [])
+            return function
         operator = operator_of(op, "register_fake")
         if META in operator.kernels and not allow_override:
             raise RuntimeError(

@@ -30,8 +30,10 @@ __all__ = ["Operator", "operator_of", "parse_key"]
 IMPLICIT, EXPLICIT, META = "CompositeImplicitAutograd", "CompositeExplicitAutograd", "Meta"
 DEVICES = {"CPU": "cpu", "CUDA": "cuda", "XPU": "xpu", "MPS": "mps", META: "meta", "PrivateUse1": "privateuseone"}
 DEVICES |= {each.upper(): each for each in ("hpu", "xla", "ipu", "mtia")}
+AUTOCAST = {"AutocastCPU": "cpu", "AutocastCUDA": "cuda", "AutocastXPU": "xpu"}
 KEYS = {
     *DEVICES,
+    *AUTOCAST,
     IMPLICIT,
     EXPLICIT,
     "Autograd",
@@ -51,10 +53,10 @@ def parse_key(key: str) -> str:
     """
     if key in KEYS:
         return key
-    if key in ("Python", "ADInplaceOrView", "Functionalize", "BackendSelect", "Tracer", "AutocastCPU", "AutocastCUDA"):
+    if key in ("Python", "ADInplaceOrView", "Functionalize", "BackendSelect", "Tracer"):
         raise NotImplementedError(
-            f"torch.library: weft has no dispatch key {key}; register_torch_dispatch, register_autograd and "
-            "register_autocast are for what is done there"
+            f"torch.library: weft has no dispatch key {key}; register_torch_dispatch and register_autograd are for "
+            "what is done there"
         )
     raise RuntimeError(f"could not parse dispatch key: {key}")
 
@@ -110,6 +112,9 @@ class Operator:
         args, kwargs = self.bound(args, kwargs)
         if position.below:
             return self.run_below(*args, **kwargs)
+        casting = self.casting_kernel(args)
+        if casting is not None:
+            return casting(*args, **kwargs)
         args, kwargs = self.cast(args, kwargs)
         above = self.kernel_above(args)
         if above is not None and not self.inside:
@@ -121,6 +126,16 @@ class Operator:
         if self.backward is None and self.vmap is None and not self.is_custom:
             return self.without_formula(args, kwargs)
         return self.as_one_node(args, kwargs)
+
+    def casting_kernel(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """The function for autocast, which casts tensors and calls the operator again without it; None outside."""
+        if self.kernels.keys().isdisjoint(AUTOCAST):
+            return None
+        where = self.device(args)
+        found = next(
+            (self.kernels[key] for key, each in AUTOCAST.items() if each == where and key in self.kernels), None
+        )
+        return found if found is not None and weft.is_autocast_enabled(where) else None
 
     def kernel_above(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
         """The function for Autograd, or the one that stands for all keys because it is made of differentiable ops."""

@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Any
 
 __all__ = [
     "OperatorExportTypes",
+    "TensorProtoDataType",
     "TrainingMode",
     "export",
     "is_in_onnx_export",
     "register_custom_op_symbolic",
     "unregister_custom_op_symbolic",
 ]
+
+
+class TensorProtoDataType(IntEnum):
+    """The format's numbers of dtypes, ``onnx.TensorProto.DataType``."""
+
+    UNDEFINED = 0
+    FLOAT = 1
+    UINT8 = 2
+    INT8 = 3
+    UINT16 = 4
+    INT16 = 5
+    INT32 = 6
+    INT64 = 7
+    STRING = 8
+    BOOL = 9
+    FLOAT16 = 10
+    DOUBLE = 11
+    UINT32 = 12
+    UINT64 = 13
+    COMPLEX64 = 14
+    COMPLEX128 = 15
+    BFLOAT16 = 16
+    FLOAT8E4M3FN = 17
+    FLOAT8E4M3FNUZ = 18
+    FLOAT8E5M2 = 19
+    FLOAT8E5M2FNUZ = 20
 
 
 class TrainingMode(Enum):

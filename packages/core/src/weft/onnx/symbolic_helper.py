@@ -5,7 +5,10 @@ onnx2torch reads the opset, transformers' SEW-D the dtypes; neither writes a fil
 
 from __future__ import annotations
 
-__all__ = ["GLOBALS", "cast_pytorch_to_onnx"]
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["GLOBALS", "cast_pytorch_to_onnx", "parse_args"]
 
 
 class Globals:
@@ -40,3 +43,8 @@ cast_pytorch_to_onnx = {
     "ComplexDouble": 15,
     "BFloat16": 16,
 }
+
+
+def parse_args(*arg_descriptors: str) -> Callable[[Any], Any]:
+    """Decorator: return the function, which an export would call with values of a graph. torchvision has some."""
+    return lambda function: function

@@ -5,9 +5,10 @@ from __future__ import annotations
 import builtins
 from collections.abc import Sequence
 
-from weft._dtypes.dtypes import dtype, result_dtype
+from weft._dtypes.dtypes import dtype, int64, result_dtype
 from weft._engine.tensor import TensorBase
 from weft._tensor.base import Tensor
+from weft._tensor.interop import tensor
 from weft._tensor.size import Size
 from weft.ops import _geometry
 from weft.ops._declare import composite
@@ -24,6 +25,12 @@ def is_tensor(obj: object) -> bool:
 def numel(input: Tensor) -> int:
     """The number of elements of a tensor."""
     return input.numel()
+
+
+@composite()
+def _shape_as_tensor(input: Tensor) -> Tensor:
+    """The sizes of a tensor's dimensions as a tensor of int64, on the CPU."""
+    return tensor(list(input.shape), dtype=int64)
 
 
 @composite()

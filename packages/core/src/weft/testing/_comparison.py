@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from numbers import Number
 from typing import Any
 
@@ -76,7 +77,7 @@ def assert_close(
     attributes = [
         name for name, wanted in (("device", check_device), ("dtype", check_dtype), ("layout", check_layout)) if wanted
     ]
-    comparison = _Comparison(allow_subclasses, rtol, atol, equal_nan, attributes, check_stride, msg)
+    comparison = Comparison(allow_subclasses, rtol, atol, equal_nan, attributes, check_stride, msg)
     comparison.compare(actual, expected, ())
 
 
@@ -106,7 +107,7 @@ def assert_allclose(
     )
 
 
-class _Comparison:
+class Comparison:
     """The options of one call, and the walk through containers."""
 
     def __init__(
@@ -141,7 +142,7 @@ class _Comparison:
             self.compare_tensors(weft.from_numpy(actual), weft.from_numpy(expected), path)
         elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
             self.compare_mappings(actual, expected, path)
-        elif _is_sequence(actual) and _is_sequence(expected):
+        elif is_sequence(actual) and is_sequence(expected):
             if len(actual) != len(expected):
                 self.fail(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", path)
             for index, pair in enumerate(zip(actual, expected)):
@@ -150,18 +151,16 @@ class _Comparison:
             raise self.incomparable(actual, expected)
 
     def compare_mappings(self, actual: Mapping[Any, Any], expected: Mapping[Any, Any], path: tuple[Any, ...]) -> None:
-        missing = [key for key in expected if key not in actual]
-        additional = [key for key in actual if key not in expected]
-        if missing or additional:
-            self.fail(
-                "The keys of the mappings do not match:\n"
-                f"Missing keys in the actual mapping: {missing}\nAdditional keys in the actual mapping: {additional}",
-                path,
-            )
+        if set(actual) != set(expected):
+            self.fail(describe_keys(actual, expected), path)
         for key in actual:
             self.compare(actual[key], expected[key], (*path, key))
 
     def compare_tensors(self, actual: Any, expected: Any, path: tuple[Any, ...]) -> None:
+        self.compare_attributes(actual, expected, path)
+        self.compare_elements(actual, expected, path, self.tolerances(actual.dtype.name, expected.dtype.name))
+
+    def compare_attributes(self, actual: Any, expected: Any, path: tuple[Any, ...]) -> None:
         for name in ("shape", *self.attributes):
             a, b = getattr(actual, name), getattr(expected, name)
             if a != b:
@@ -169,7 +168,10 @@ class _Comparison:
         if self.check_stride and actual.stride() != expected.stride():
             a, b = actual.stride(), expected.stride()
             self.fail(f"The values for attribute 'stride()' do not match: {a} != {b}.", path)
-        tolerances = self.tolerances(actual.dtype.name, expected.dtype.name)
+
+    def compare_elements(
+        self, actual: Any, expected: Any, path: tuple[Any, ...], tolerances: tuple[float, float]
+    ) -> None:
         kind = "Scalars" if actual.ndim == 0 else "Tensor-likes"
         self.compare_values(as_numpy(actual), as_numpy(expected), kind, path, tolerances)
 
@@ -199,8 +201,7 @@ class _Comparison:
                 self.fail(describe(actual, expected, close, kind, rtol, atol), path)
 
     def fail(self, message: str, path: tuple[Any, ...]) -> None:
-        if path:
-            message += f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}"
+        message += place_of(path)
         if self.msg is not None:
             message = self.msg(message) if callable(self.msg) else self.msg
         raise AssertionError(message)
@@ -211,6 +212,21 @@ class _Comparison:
             f"assert_close: cannot compare {type(actual)} with {type(expected)}; "
             "both must be tensors, numbers, NumPy arrays, None, or containers of these"
         )
+
+
+def place_of(path: tuple[Any, ...]) -> str:
+    """What a message says of where in containers two values are; nothing of those that are in none."""
+    return f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in path)}" if path else ""
+
+
+def describe_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any]) -> str:
+    """Which keys one of two mappings has and the other has not."""
+    missing = [key for key in expected if key not in actual]
+    additional = [key for key in actual if key not in expected]
+    return (
+        "The keys of the mappings do not match:\n"
+        f"Missing keys in the actual mapping: {missing}\nAdditional keys in the actual mapping: {additional}"
+    )
 
 
 def as_numpy(tensor: Any) -> np.ndarray[Any, Any]:
@@ -255,5 +271,13 @@ def describe(
     return title + "\n".join(lines)
 
 
-def _is_sequence(value: Any) -> bool:
+def is_sequence(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def __getattr__(name: str) -> Any:
+    """The pairs, which suites of tests derive their own comparisons from."""
+    pairs = import_module("weft.testing._pairs")
+    if name not in pairs.__all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(pairs, name)

@@ -16,6 +16,7 @@ from weft.nn import Module
 __all__ = ["GraphModule"]
 
 _numbers = itertools.count()
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"  # in `GraphModule.meta`: attributes that copies get too
 HINT = "# To see more debug info, please use `graph_module.print_readable()`"
 
 
@@ -28,21 +29,21 @@ def compiled(code: PythonCode) -> Any:
     return namespace["forward"]
 
 
-def copy_attribute(source: Module, target: Module, name: str) -> None:
+def _copy_attr(from_module: Module, to_module: Module, target: str) -> None:
     """Give a module what another has under a dotted name, in plain modules where the path needs some."""
-    *path, field = name.split(".")
+    *path, field = target.split(".")
     for part in path:
-        found = getattr(source, part)
-        if not hasattr(target, part):
-            setattr(target, part, Module())
-        elif found is getattr(target, part):
+        found = getattr(from_module, part)
+        if not hasattr(to_module, part):
+            setattr(to_module, part, Module())
+        elif found is getattr(to_module, part):
             return  # already there, with all that it has
-        source, target = found, getattr(target, part)
-    value = getattr(source, field)
+        from_module, to_module = found, getattr(to_module, part)
+    value = getattr(from_module, field)
     if isinstance(value, weft.Tensor) and not isinstance(value, weft.nn.Parameter):
-        target.register_buffer(field, value)
+        to_module.register_buffer(field, value)
     else:
-        setattr(target, field, value)
+        setattr(to_module, field, value)
 
 
 def assign_attribute(value: Any, target: Module, name: str) -> None:
@@ -56,6 +57,14 @@ def assign_attribute(value: Any, target: Module, name: str) -> None:
         target.register_buffer(field, value)
     else:
         setattr(target, field, value)
+
+
+class _CodeOnlyModule(Module):
+    """A module with the attributes of another, and no `forward` of its own; torchvision copies its graphs by it."""
+
+    def __init__(self, body: dict[str, Any]) -> None:
+        super().__init__()
+        self.__dict__.update(body)
 
 
 class GraphModule(Module):
@@ -121,7 +130,7 @@ class GraphModule(Module):
             if isinstance(root, GraphModule):
                 self.meta.update(root.meta)
             for target in targets:
-                copy_attribute(root, self, target)
+                _copy_attr(root, self, target)
         elif isinstance(root, dict):
             missing = [target for target in targets if target not in root]
             if missing:
@@ -344,17 +353,16 @@ def rebuilt(fields: dict[str, Any], source: str, imports: str, class_name: str) 
     exec(imports, namespace)
     forward = compiled(PythonCode(source, namespace))
 
-    class CodeOnlyModule(Module):
+    class WithForward(_CodeOnlyModule):
         pass
 
-    CodeOnlyModule.forward = forward
+    WithForward.forward = forward
 
     class KeepModules(Tracer):
         def is_leaf_module(self, m: Module, module_qualified_name: str) -> bool:
             return True
 
-    body = CodeOnlyModule()
-    body.__dict__.update(fields)
+    body = WithForward(fields)
     graph = KeepModules().trace(body)
     graph._tracer_cls = fields.get("_tracer_cls")
     made = GraphModule(body, graph, class_name)

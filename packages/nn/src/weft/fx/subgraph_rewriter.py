@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from weft.fx._symbolic_trace import symbolic_trace
 from weft.fx.graph import Graph
-from weft.fx.graph_module import GraphModule, copy_attribute
+from weft.fx.graph_module import GraphModule, _copy_attr
 from weft.fx.node import Node
 from weft.nn import Module
 
@@ -253,4 +253,4 @@ def take_over_modules(gm: GraphModule, replacement: Module) -> None:
             try:
                 gm.get_submodule(node.target) if node.op == "call_module" else gm.get_parameter(node.target)
             except AttributeError:
-                copy_attribute(copy.deepcopy(replacement), gm, node.target)
+                _copy_attr(copy.deepcopy(replacement), gm, node.target)

@@ -39,6 +39,6 @@ __all__ = ["functional", "init", "utils", *[name for name, value in globals().it
 
 
 def __getattr__(name: str) -> types.ModuleType:
-    if name in ("attention", "common_types", "grad", "modules"):  # when a program first asks for them
+    if name in ("attention", "common_types", "grad", "modules", "quantized"):  # when a program first asks for them
         return importlib.import_module(f"weft.nn.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
