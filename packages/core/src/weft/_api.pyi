@@ -237,6 +237,7 @@ from weft.ops.indexing import _unsafe_masked_index as _unsafe_masked_index
 from weft.ops.indexing import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
 from weft.ops.joining import _chunk_cat as _chunk_cat
 from weft.ops.matrices import _int_mm as _int_mm
+from weft.ops.queries import _shape_as_tensor as _shape_as_tensor
 from weft.ops.reparametrized import _dirichlet_grad as _dirichlet_grad
 from weft.ops.reparametrized import _sample_dirichlet as _sample_dirichlet
 from weft.ops.reparametrized import _standard_gamma as _standard_gamma

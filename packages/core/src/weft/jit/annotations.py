@@ -22,4 +22,6 @@ __all__ = [
 
 Element = TypeVar("Element")
 # One number, or one for each of so many dimensions: ``BroadcastingList2[int]``.
-BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = Union[Element, list[Element]]  # noqa: UP007
+BroadcastingList1 = Union[Element, list[Element]]  # noqa: UP007
+BroadcastingList2 = Union[Element, list[Element]]  # noqa: UP007
+BroadcastingList3 = Union[Element, list[Element]]  # noqa: UP007

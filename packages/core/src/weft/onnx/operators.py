@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import weft
+from weft.ops.queries import _shape_as_tensor
 
 __all__ = ["reshape_from_tensor_shape", "shape_as_tensor"]
 
@@ -22,7 +22,7 @@ def shape_as_tensor(x: Any) -> Any:
     >>> shape_as_tensor(weft.ones(2, 3))
     tensor([2, 3])
     """
-    return weft._shape_as_tensor(x)
+    return _shape_as_tensor(x)
 
 
 def reshape_from_tensor_shape(x: Any, shape: Any) -> Any:
