@@ -5,8 +5,9 @@ See `Transform` for what of a sample is transformed, and `functional` for the tr
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from weft.vision._lazy import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.transforms.v2 import functional as functional
@@ -15,31 +16,18 @@ if TYPE_CHECKING:
     from weft.vision.transforms.v2._utils import *
 
 # Which module of this folder has which names.
-_NAMES = {
-    "_transform": "Transform",
-    "_utils": "check_type get_bounding_boxes get_keypoints has_all has_any query_chw query_size",
-    "_geometry": "RandomHorizontalFlip RandomVerticalFlip",
-    "_first": (
-        "CenterCrop ColorJitter Compose ConvertImageDtype GaussianBlur Grayscale Identity InterpolationMode Lambda "
-        "Normalize PILToTensor Pad RGB RandomAffine RandomApply RandomChoice RandomCrop RandomErasing RandomGrayscale "
-        "RandomOrder RandomResizedCrop RandomRotation Resize ToDtype ToImage ToPILImage ToPureTensor ToTensor"
-    ),
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-_SUBMODULES = frozenset({*_NAMES, "functional"})
-
-__all__ = ["functional", *_MODULES]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+__all__ = lazy_package(
+    __name__,
+    {
+        "_transform": "Transform",
+        "_utils": "check_type get_bounding_boxes get_keypoints has_all has_any query_chw query_size",
+        "_geometry": "RandomHorizontalFlip RandomVerticalFlip",
+        "_first": (
+            "CenterCrop ColorJitter Compose ConvertImageDtype GaussianBlur Grayscale Identity InterpolationMode Lambda "
+            "Normalize PILToTensor Pad RGB RandomAffine RandomApply RandomChoice RandomCrop RandomErasing "
+            "RandomGrayscale "
+            "RandomOrder RandomResizedCrop RandomRotation Resize ToDtype ToImage ToPILImage ToPureTensor ToTensor"
+        ),
+    },
+    modules="functional",
+)

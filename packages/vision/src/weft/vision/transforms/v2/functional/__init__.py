@@ -9,8 +9,9 @@ Modules are by family, and imported when a name of theirs is first asked for.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from weft.vision._lazy import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.transforms.v2.functional._augment import *
@@ -23,55 +24,41 @@ if TYPE_CHECKING:
     from weft.vision.transforms.v2.functional._type_conversion import *
 
 # Which module of this folder has which names.
-_NAMES = {
-    "_utils": "is_pure_tensor register_kernel",
-    "_meta": (
-        "clamp_bounding_boxes clamp_keypoints convert_bounding_box_format "
-        "get_dimensions get_dimensions_image get_dimensions_video get_image_num_channels get_num_channels "
-        "get_num_channels_image get_num_channels_video get_num_frames get_num_frames_video get_size "
-        "get_size_bounding_boxes get_size_image get_size_keypoints get_size_mask get_size_video"
-    ),
-    "_flip": (
-        "hflip horizontal_flip horizontal_flip_bounding_boxes horizontal_flip_image horizontal_flip_keypoints "
-        "horizontal_flip_mask horizontal_flip_video vertical_flip vertical_flip_bounding_boxes vertical_flip_image "
-        "vertical_flip_keypoints vertical_flip_mask vertical_flip_video vflip"
-    ),
-    "_augment": "erase erase_image erase_video jpeg jpeg_image jpeg_video",
-    "_color": (
-        "adjust_brightness adjust_brightness_image adjust_brightness_video adjust_contrast adjust_contrast_image "
-        "adjust_contrast_video adjust_gamma adjust_gamma_image adjust_gamma_video adjust_hue adjust_hue_image "
-        "adjust_hue_video adjust_saturation adjust_saturation_image adjust_saturation_video adjust_sharpness "
-        "adjust_sharpness_image adjust_sharpness_video autocontrast autocontrast_image autocontrast_video "
-        "equalize equalize_image equalize_video grayscale_to_rgb grayscale_to_rgb_image invert invert_image "
-        "invert_video permute_channels permute_channels_image permute_channels_video posterize posterize_image "
-        "posterize_video rgb_to_grayscale rgb_to_grayscale_image solarize solarize_image solarize_video "
-        "to_grayscale"
-    ),
-    "_deprecated": "get_image_size to_tensor",
-    "_misc": (
-        "gaussian_blur gaussian_blur_image gaussian_blur_video gaussian_noise gaussian_noise_image "
-        "gaussian_noise_video normalize normalize_image normalize_video sanitize_bounding_boxes "
-        "sanitize_keypoints to_dtype to_dtype_image to_dtype_video"
-    ),
-    "_temporal": "uniform_temporal_subsample uniform_temporal_subsample_video",
-    "_type_conversion": "pil_to_tensor to_image to_pil_image",
-    "_first": "InterpolationMode affine center_crop convert_image_dtype crop pad resize resized_crop rotate",
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
-_SUBMODULES = frozenset({*_NAMES, "_geometry"})
-
-__all__ = [name for name in _MODULES if name != "is_pure_tensor"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+__all__ = lazy_package(
+    __name__,
+    {
+        "_utils": "is_pure_tensor register_kernel",
+        "_meta": (
+            "clamp_bounding_boxes clamp_keypoints convert_bounding_box_format "
+            "get_dimensions get_dimensions_image get_dimensions_video get_image_num_channels get_num_channels "
+            "get_num_channels_image get_num_channels_video get_num_frames get_num_frames_video get_size "
+            "get_size_bounding_boxes get_size_image get_size_keypoints get_size_mask get_size_video"
+        ),
+        "_flip": (
+            "hflip horizontal_flip horizontal_flip_bounding_boxes horizontal_flip_image horizontal_flip_keypoints "
+            "horizontal_flip_mask horizontal_flip_video vertical_flip vertical_flip_bounding_boxes vertical_flip_image "
+            "vertical_flip_keypoints vertical_flip_mask vertical_flip_video vflip"
+        ),
+        "_augment": "erase erase_image erase_video jpeg jpeg_image jpeg_video",
+        "_color": (
+            "adjust_brightness adjust_brightness_image adjust_brightness_video adjust_contrast adjust_contrast_image "
+            "adjust_contrast_video adjust_gamma adjust_gamma_image adjust_gamma_video adjust_hue adjust_hue_image "
+            "adjust_hue_video adjust_saturation adjust_saturation_image adjust_saturation_video adjust_sharpness "
+            "adjust_sharpness_image adjust_sharpness_video autocontrast autocontrast_image autocontrast_video "
+            "equalize equalize_image equalize_video grayscale_to_rgb grayscale_to_rgb_image invert invert_image "
+            "invert_video permute_channels permute_channels_image permute_channels_video posterize posterize_image "
+            "posterize_video rgb_to_grayscale rgb_to_grayscale_image solarize solarize_image solarize_video "
+            "to_grayscale"
+        ),
+        "_deprecated": "get_image_size to_tensor",
+        "_misc": (
+            "gaussian_blur gaussian_blur_image gaussian_blur_video gaussian_noise gaussian_noise_image "
+            "gaussian_noise_video normalize normalize_image normalize_video sanitize_bounding_boxes "
+            "sanitize_keypoints to_dtype to_dtype_image to_dtype_video"
+        ),
+        "_temporal": "uniform_temporal_subsample uniform_temporal_subsample_video",
+        "_type_conversion": "pil_to_tensor to_image to_pil_image",
+        "_first": "InterpolationMode affine center_crop convert_image_dtype crop pad resize resized_crop rotate",
+    },
+    modules="_geometry",
+)

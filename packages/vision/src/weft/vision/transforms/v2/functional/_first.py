@@ -17,7 +17,7 @@ from weft.vision.transforms import functional as first
 from weft.vision.transforms.functional import *  # noqa: F403
 from weft.vision.transforms.functional import InterpolationMode, convert_image_dtype, crop, hflip, pil_to_tensor, vflip
 from weft.vision.transforms.functional import __all__ as _first
-from weft.vision.transforms.functional.geometry import _resized
+from weft.vision.transforms.functional._sizes import resized_size
 
 __all__ = [
     *_first,
@@ -45,7 +45,7 @@ def resize(
     interpolation = InterpolationMode(interpolation) if isinstance(interpolation, str) else interpolation
     if not _in_bytes(inpt, interpolation):
         return first.resize(inpt, size, interpolation, max_size, antialias)
-    new_size = _resized(inpt.shape[-2], inpt.shape[-1], size, max_size)
+    new_size = resized_size(inpt.shape[-2], inpt.shape[-1], size, max_size)
     if new_size == tuple(inpt.shape[-2:]):
         return inpt
     flat = inpt.reshape(-1, *inpt.shape[-3:])
