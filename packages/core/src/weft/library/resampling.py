@@ -174,7 +174,7 @@ def plain_taps(size: int, out: int, scale: float | None, align_corners: bool, cu
     if align_corners:
         place = number * work((size - 1) / (out - 1) if out > 1 else 0)
     else:
-        place = (number + work(0.5)) * work(ratio(size, out, scale)) - work(0.5)
+        place = fused(number + work(0.5), work(ratio(size, out, scale)), -0.5)
     if not cubic:
         place = numpy.maximum(place, 0)
         low = numpy.minimum(numpy.floor(place).astype(numpy.int64), size - 1)
@@ -183,50 +183,67 @@ def plain_taps(size: int, out: int, scale: float | None, align_corners: bool, cu
     low = numpy.floor(place)
     share = place - low
     low = low.astype(numpy.int64)
-    offset = numpy.arange(-1, 3)[:, None]
-    return numpy.clip(low + offset, 0, size - 1), cubic_kernel(numpy.abs(share - offset.astype(work)), CUBIC)
+    rest = 1 - share
+    distances = numpy.stack([share + 1, share, rest, rest + 1])
+    return numpy.clip(low + numpy.arange(-1, 3)[:, None], 0, size - 1), cubic_kernel(distances, CUBIC)
+
+
+def fused(x: Any, y: Any, z: Any) -> Any:
+    """``x * y + z`` in the dtype of x, in float32 rounded once: PyTorch's loops are compiled to fused instructions.
+
+    Places are up to the image's size, and their roundings would show in the weights, of which only shares are left.
+    """
+    if x.dtype != numpy.float32:
+        return x * y + z
+    return (x.astype(numpy.float64) * y + z).astype(numpy.float32)
 
 
 def cubic_kernel(x: Any, a: float) -> Any:
     """R. Keys, Cubic convolution interpolation for digital image processing, 1981."""
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    near = fused(fused(x, a + 2, -(a + 3)) * x, x, 1)
+    far = fused(fused(fused(x, a, -5 * a), x, 8 * a), x, -4 * a)
     return numpy.where(x <= 1, near, numpy.where(x < 2, far, 0)).astype(x.dtype)
 
 
 def widened_taps(size: int, out: int, step: float, align_corners: bool, cubic: bool, work: Any) -> Any:
-    """Kernels as wide as an output element, as Pillow has them."""
+    """Kernels as wide as an output element, as Pillow has them; sums in float64, and each result in ``work``."""
     if align_corners:
         step = (size - 1) / (out - 1) if out > 1 else 0.0
+    step = float(work(step))
     stretch = max(step, 1.0)
-    support = (2 if cubic else 1) * stretch
-    centre = step * (numpy.arange(out) + 0.5)
-    start = numpy.maximum((centre - support + 0.5).astype(numpy.int64), 0)
-    stop = numpy.minimum((centre + support + 0.5).astype(numpy.int64), size)
+    support = work((2 if cubic else 1) * stretch)
+    centre = (step * (numpy.arange(out) + 0.5)).astype(work)
+    start = numpy.maximum(((centre - support).astype(numpy.float64) + 0.5).astype(numpy.int64), 0)
+    stop = numpy.minimum(((centre + support).astype(numpy.float64) + 0.5).astype(numpy.int64), size)
     width = int((stop - start).max())
     rows = start + numpy.arange(width)[:, None]
-    distance = numpy.abs((rows - centre + 0.5) / stretch)
+    offset = (rows.astype(work) - centre).astype(numpy.float64) + 0.5
+    distance = numpy.abs(offset * work(1 / stretch)).astype(work)
     weights = cubic_kernel(distance, -0.5) if cubic else numpy.maximum(1 - distance, 0)
     weights = numpy.where(rows < stop, weights, 0)
-    weights /= weights.sum(0)
+    weights /= numpy.add.accumulate(weights)[-1]  # one after the other
     return numpy.where(rows < stop, rows, size), weights.astype(work)
 
 
 def fixed_point(taps: Taps) -> Taps:
     """Weights of 16 bits, with as many of them after the point as the largest leaves."""
-    weights = merged(taps)
-    largest = float(weights.max())
+    weights, largest = merged(taps)
     bits = next((bits for bits in range(22) if int(0.5 + largest * (1 << bits + 1)) >= 1 << 15), 22)
     whole = numpy.trunc(weights * (1 << bits) + numpy.copysign(0.5, weights)).astype(numpy.int32)
     return Taps(taps.size, taps.rows, whole, bits)
 
 
-def merged(taps: Taps) -> Any:
-    """The weights with those of one row in one place: rounding them apart would be another sum."""
+def merged(taps: Taps) -> tuple[Any, float]:
+    """The weights with those of one row in one place: rounding them apart would be another sum.
+
+    With them comes the largest of all, also of those that are sums on the way, as PyTorch finds it.
+    """
     weights = taps.weights.copy()
+    largest = float(weights[0].max())
     for later in range(1, len(weights)):
         for first in range(later):
             same = taps.rows[first] == taps.rows[later]
             weights[first, same] += weights[later, same]
             weights[later, same] = 0
-    return weights
+        largest = max(largest, float(weights[: later + 1].max()))
+    return weights, largest
