@@ -11,7 +11,7 @@ from weft import Tensor, nn
 from weft.vision import transforms as first
 from weft.vision.transforms import *  # noqa: F403
 from weft.vision.transforms import __all__ as _first
-from weft.vision.transforms.v2.functional._first import grayscale_to_rgb, resize, to_dtype, to_image
+from weft.vision.transforms.v2.functional import grayscale_to_rgb, resize, to_dtype, to_image
 
 __all__ = [*_first, "Identity", "RGB", "ToDtype", "ToImage", "ToPureTensor"]
 

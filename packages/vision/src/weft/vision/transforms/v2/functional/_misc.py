@@ -23,6 +23,7 @@ from weft.vision.transforms.v2.functional._utils import (
 from weft.vision.tv_tensors import BoundingBoxFormat, is_rotated_bounding_format
 
 __all__ = [
+    "convert_image_dtype",
     "gaussian_blur",
     "gaussian_blur_image",
     "gaussian_blur_video",
@@ -363,3 +364,8 @@ def sanitize_keypoints(key_points: Tensor, canvas_size: tuple[int, int] | None =
 def _are_valid_points(points: Tensor, canvas_size: tuple[int, int]) -> Tensor:
     inside = _are_inside(points, canvas_size, 1)
     return inside.flatten(1).all(1) if inside.dim() > 1 else inside
+
+
+def convert_image_dtype(image: Tensor, dtype: Any = weft.float32) -> Tensor:
+    """Return a tensor in another dtype, with its values scaled to the new range: `to_dtype_image` with ``scale``."""
+    return to_dtype_image(image, dtype, scale=True)

@@ -12,10 +12,22 @@ import PIL.Image
 
 from weft import Tensor
 from weft.vision import tv_tensors
+from weft.vision.transforms.functional._sizes import pil_modes_mapping
+from weft.vision.transforms.functional._types import InterpolationMode
 
-__all__ = ["Fill", "functional", "has_kernel", "is_pure_tensor", "kernel", "register_kernel"]
+__all__ = [
+    "Fill",
+    "Interpolation",
+    "functional",
+    "has_kernel",
+    "interpolation_mode",
+    "is_pure_tensor",
+    "kernel",
+    "register_kernel",
+]
 
 Fill = float | Sequence[float] | None
+Interpolation = InterpolationMode | str | int
 
 _HOME = "weft.vision.transforms.v2.functional"
 _METADATA = ("format", "canvas_size", "clamping_mode")
@@ -30,6 +42,26 @@ _parameters: dict[Any, tuple[str, ...]] = {}
 def is_pure_tensor(inpt: Any) -> bool:
     """Return whether something is a tensor, and none of `weft.vision.tv_tensors`."""
     return isinstance(inpt, Tensor) and not isinstance(inpt, tv_tensors.TVTensor)
+
+
+def interpolation_mode(interpolation: Any) -> InterpolationMode:
+    """Return a mode, also when it is given by its name or by Pillow's constant.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if isinstance(interpolation, InterpolationMode):
+        return interpolation
+    for mode, constant in pil_modes_mapping.items():
+        if interpolation == (mode.value if isinstance(interpolation, str) else constant):
+            return mode
+    known = ", ".join(repr(mode.value) for mode in InterpolationMode)
+    raise ValueError(
+        f"interpolation should be an `InterpolationMode`, its name ({known}) or a corresponding Pillow integer "
+        f"constant, but got {interpolation!r}"
+    )
 
 
 def functional(declaration: Callable[..., Any]) -> Any:
