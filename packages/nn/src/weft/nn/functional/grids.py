@@ -19,14 +19,16 @@ __all__ = ["sample"]
 
 CUBIC = -0.75  # of R. Keys's kernel; PyTorch's choice
 Orders = tuple[int, ...]
-Options = tuple[str, str, bool]
+Options = tuple[str, str, bool | None]
 
 
 # Places, one dimension at a time
 
 
-def pixels(xp: Any, coordinate: Any, size: int, align_corners: bool) -> tuple[Any, float]:
+def pixels(xp: Any, coordinate: Any, size: int, align_corners: bool | None) -> tuple[Any, float]:
     """From [-1, 1] to pixels, with the slope; in float32 rounded once, as by PyTorch's fused multiply and add."""
+    if align_corners is None:
+        return coordinate, 1.0
     if align_corners:
         return (coordinate + 1) / 2 * (size - 1), (size - 1) / 2
     if coordinate.dtype == xp.float32:
@@ -34,7 +36,7 @@ def pixels(xp: Any, coordinate: Any, size: int, align_corners: bool) -> tuple[An
     return ((coordinate + 1) * size - 1) / 2, size / 2
 
 
-def inside(xp: Any, coordinate: Any, size: int, padding_mode: str, align_corners: bool) -> tuple[Any, Any]:
+def inside(xp: Any, coordinate: Any, size: int, padding_mode: str, align_corners: bool | None) -> tuple[Any, Any]:
     """Coordinates moved into the image, as the padding mode says, and the slope of that."""
     if padding_mode == "zeros":
         return coordinate, 1
@@ -143,7 +145,7 @@ def sample(input: Tensor, grid: Tensor, options: Options, orders: Orders) -> Ten
     Parameters
     ----------
     options : tuple
-        Mode, padding mode and ``align_corners`` of `grid_sample`.
+        Mode, padding mode and ``align_corners`` of `grid_sample`; None for the last: places are in pixels already.
     orders : tuple of int
         How often the weights are differentiated, for each spatial dimension.
     """

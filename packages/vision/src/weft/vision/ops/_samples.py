@@ -104,6 +104,26 @@ def _(make: Any) -> Calls:
     yield from (call(make(2, 1, 4, 5, 4), 0.5, 3, training=False), call(make(1, 2, 3, 3, 3), 1.0, 5))
 
 
+@samples("roi_pool")
+def _(make: Any) -> Calls:
+    x, boxes = make.distinct(2, 3, 6, 6), boxes_of(make, 3)
+    yield from (call(x, [boxes, boxes[:1]], 2), call(x, [boxes[:1], boxes], (2, 3), 0.5))
+
+
+@samples("ps_roi_align", "ps_roi_pool")
+def _(make: Any) -> Calls:
+    x, boxes = make(2, 12, 6, 6), boxes_of(make, 3)
+    yield from (call(x, [boxes, boxes[:1]], 2), call(x, [boxes[:1], boxes], (2, 3), 0.5))
+
+
+@samples("deform_conv2d")
+def _(make: Any) -> Calls:
+    x, weight, bias = make(2, 4, 5, 4), make(6, 2, 3, 2), make(6)
+    offset, mask = make(2, 24, 3, 3, low=-1.4, high=1.4), make(2, 12, 3, 3)
+    yield call(x, offset, weight, bias, mask=mask)
+    yield call(x, make(2, 12, 3, 4, low=-1.4, high=1.4), weight, None, (2, 1), 1, (1, 2))
+
+
 @samples("stochastic_depth")
 def _(make: Any) -> Calls:
     yield from (call(make(3, 4), 0.5, "row", False), call(make(3, 4), 0.0, "batch"), call(make(3, 4), 1.0, "row"))

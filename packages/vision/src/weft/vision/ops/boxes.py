@@ -9,6 +9,9 @@ from weft import Tensor
 from weft.vision.ops._box_convert import ROTATED, UPRIGHT, box_convert
 from weft.vision.ops.iou_losses import aspect_angle
 from weft.vision.ops.rotated_boxes import rotated_iou
+from weft.vision.ops.suppression import _batched_nms_coordinate_trick as _batched_nms_coordinate_trick
+from weft.vision.ops.suppression import _batched_nms_vanilla as _batched_nms_vanilla
+from weft.vision.ops.suppression import batched_nms, nms
 
 __all__ = [
     "batched_nms",
@@ -289,64 +292,3 @@ def masks_to_boxes(masks: Tensor) -> Tensor:
         bounds.append((weft.where(lines, places, size).amin(1), weft.where(lines, places, -1).amax(1)))
     (left, right), (top, bottom) = bounds
     return (weft.stack((left, top, right, bottom), 1) * (right >= 0)[:, None]).float()
-
-
-def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
-    """Return the indices of the boxes to keep, the best first: none overlaps a better one by more than the threshold.
-
-    Parameters
-    ----------
-    boxes : Tensor, shape (N, 4)
-        Corners x1, y1, x2, y2.
-    scores : Tensor, shape (N,)
-    iou_threshold : float
-        An intersection over the union.
-
-    Returns
-    -------
-    Tensor of int64
-
-    Examples
-    --------
-    >>> boxes = weft.tensor([[0.0, 0.0, 4.0, 4.0], [0.0, 0.0, 4.0, 5.0], [5.0, 5.0, 6.0, 6.0]])
-    >>> nms(boxes, weft.tensor([0.5, 0.9, 0.7]), 0.5)
-    tensor([1, 2])
-    """
-    order = scores.sort(stable=True, descending=True)[1]
-    overlaps = (box_iou(boxes[order], boxes[order]) > iou_threshold).tolist()
-    gone = [False] * len(overlaps)
-    kept = []
-    for index, row in enumerate(overlaps):
-        if not gone[index]:
-            kept.append(index)
-            gone = [left or here for left, here in zip(gone, row)]
-    return order[weft.tensor(kept, dtype=weft.int64, device=boxes.device)]
-
-
-def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
-    """`nms` within each class: boxes of different classes do not compete.
-
-    Parameters
-    ----------
-    boxes : Tensor, shape (N, 4)
-        Corners x1, y1, x2, y2.
-    scores : Tensor, shape (N,)
-    idxs : Tensor, shape (N,)
-        Classes.
-    iou_threshold : float
-        An intersection over the union.
-
-    Returns
-    -------
-    Tensor of int64
-
-    Examples
-    --------
-    >>> boxes = weft.tensor([[0.0, 0.0, 4.0, 4.0], [0.0, 0.0, 4.0, 5.0], [0.0, 0.0, 4.0, 4.0]])
-    >>> batched_nms(boxes, weft.tensor([0.5, 0.9, 0.7]), weft.tensor([0, 0, 1]), 0.5)
-    tensor([1, 2])
-    """
-    if boxes.numel() == 0:
-        return weft.empty((0,), dtype=weft.int64, device=boxes.device)
-    apart = idxs.to(boxes) * (boxes.max() + 1)
-    return nms(boxes + apart[:, None], scores, iou_threshold)

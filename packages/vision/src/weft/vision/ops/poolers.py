@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import weft
 from weft import Tensor, nn
+from weft.vision.ops._utils import convert_boxes_to_roi_format
 from weft.vision.ops.boxes import box_area
-from weft.vision.ops.roi_align import numbered, roi_align
+from weft.vision.ops.roi_align import roi_align
 
 __all__ = ["MultiScaleRoIAlign"]
 
@@ -104,7 +105,7 @@ class MultiScaleRoIAlign(nn.Module):
             self.scales = scales_of(maps, image_shapes)
             lowest, highest = (int(-math.log2(scale)) for scale in (self.scales[0], self.scales[-1]))
             self.map_levels = LevelMapper(lowest, highest, self.canonical_scale, self.canonical_level)
-        rois = numbered(boxes)
+        rois = convert_boxes_to_roi_format(boxes)
         if len(maps) == 1:
             return roi_align(maps[0], rois, self.output_size, self.scales[0], self.sampling_ratio)
         levels = self.map_levels(boxes)

@@ -1,19 +1,32 @@
-"""Features of regions of an image, sampled between its pixels."""
+"""Features of regions of an image, interpolated between its pixels."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import weft
 from weft import Tensor, nn
+from weft.library.declare import op
+from weft.vision.ops._regions import images_of, region_sums, region_sums_gradient, run, sample_weights
 
 __all__ = ["RoIAlign", "roi_align"]
 
+Boxes = Tensor | list[Tensor] | tuple[Tensor, ...]
 
+
+@op(
+    tensors="input rois",
+    dtypes="float",
+    result="same",
+    compute_dtype="float32",
+    autocast="float32",
+    linear="input",
+    namespace="vision",
+)
 def roi_align(
     input: Tensor,
-    boxes: Tensor | list[Tensor] | tuple[Tensor, ...],
-    output_size: int | tuple[int, int],
+    boxes: Boxes,
+    output_size: int | Sequence[int],
     spatial_scale: float = 1.0,
     sampling_ratio: int = -1,
     aligned: bool = False,
@@ -24,13 +37,14 @@ def roi_align(
     ----------
     input : Tensor, shape (N, C, H, W)
     boxes : Tensor, shape (K, 5), or list of N tensors of shape (L, 4)
-        The index of the image, and corners x1, y1, x2, y2 in its coordinates; or the corners, image by image.
+        The index of the image, and corners x1, y1, x2, y2 in its coordinates; or the corners, image by image. They get
+        no gradient.
     output_size : int or (int, int)
         Rows and columns of bins.
     spatial_scale : float
         From the coordinates of the boxes to those of ``input``.
     sampling_ratio : int
-        Samples of a bin along each axis; 0 or less: about one for each pixel.
+        Samples of a bin along each axis; 0 or less: about one for each pixel, as many as the largest box needs.
     aligned : bool
         Coordinates are of pixels' centres: half a pixel less. Otherwise boxes are at least one pixel wide.
 
@@ -40,13 +54,18 @@ def roi_align(
 
     Raises
     ------
-    ValueError
+    AssertionError
         If ``boxes`` has neither of the two forms.
+    RuntimeError
+        If the dtypes differ, or ``input`` has other dimensions.
+    IndexError
+        If there is no such image.
+    ValueError
+        If a box would have thousands of samples.
 
-    Notes
-    -----
-    He et al., Mask R-CNN, 2017. Interpolation along rows and along columns are independent, so the bins of a box are
-    the product of a matrix for its rows, the features and a matrix for its columns.
+    References
+    ----------
+    He et al., Mask R-CNN, arXiv:1703.06870.
 
     Examples
     --------
@@ -54,49 +73,79 @@ def roi_align(
     >>> roi_align(image, [weft.tensor([[0.0, 0.0, 4.0, 4.0]])], 2, sampling_ratio=2, aligned=True).flatten().tolist()
     [2.5, 4.5, 10.5, 12.5]
     """
-    rois = numbered(boxes)
-    rows, columns = (output_size, output_size) if isinstance(output_size, int) else output_size
-    corners = rois[:, 1:] * spatial_scale - (0.5 if aligned else 0.0)
-    left, top, right, bottom = corners.unbind(1)
-    vertical = bin_weights(top, bottom, rows, input.shape[2], sampling_ratio, aligned)
-    horizontal = bin_weights(left, right, columns, input.shape[3], sampling_ratio, aligned)
-    features = input[rois[:, 0].long()]
-    return weft.einsum("krh,kchw,kqw->kcrq", vertical.to(input.dtype), features, horizontal.to(input.dtype))
+    options = int(sampling_ratio), bool(aligned)
+    return run(roi_align.op, "roi_align", input, boxes, spatial_scale, output_size, *options).to(input.dtype)
 
 
-def numbered(boxes: Any) -> Tensor:
-    """Boxes with the index of their image in front, shape (K, 5)."""
-    if isinstance(boxes, (list, tuple)):
-        if any(each.dim() != 2 or each.shape[1] != 4 for each in boxes):
-            raise ValueError("roi_align: The boxes of each image must be Tensor[L, 4]")
-        parts = [weft.cat([weft.full_like(each[:, :1], image), each], 1) for image, each in enumerate(boxes)]
-        return weft.cat(parts)
-    if boxes.dim() != 2 or boxes.shape[1] != 5:
-        raise ValueError(f"roi_align: boxes must be Tensor[K, 5] or a list of Tensor[L, 4], got {tuple(boxes.shape)}")
-    given: Tensor = boxes
-    return given
+def weights_of(xp: Any, rois: Any, sizes: Any, spatial_scale: float, bins: Any, options: Any) -> list[Any]:
+    """The pixels and weights of the rows and of the columns."""
+    sampling_ratio, aligned = options
+    left, top, right, bottom = (rois[:, 1:] * spatial_scale - (0.5 if aligned else 0.0)).T
+    least = 0.0 if aligned else 1.0
+    edges = ((top, bottom), (left, right))
+    return [sample_weights(xp, *edge, *each, sampling_ratio, least)[:2] for edge, *each in zip(edges, bins, sizes)]
 
 
-def bin_weights(low: Tensor, high: Tensor, bins: int, size: int, sampling_ratio: int, aligned: bool) -> Tensor:
-    """What each pixel along an axis weighs in each bin of each box, shape (K, bins, size)."""
-    length = high - low if aligned else (high - low).clamp(min=1.0)
-    counts = weft.full_like(length, sampling_ratio) if sampling_ratio > 0 else (length / bins).ceil().clamp(min=1.0)
-    most = sampling_ratio if sampling_ratio > 0 else int(counts.max()) if len(counts) else 1
-    steps = weft.arange(most, dtype=low.dtype, device=low.device)
-    inner = (steps + 0.5) / counts[:, None]  # the places of the samples in a bin
-    starts = weft.arange(bins, dtype=low.dtype, device=low.device)
-    places = low[:, None, None] + (starts[:, None] + inner[:, None]) * (length / bins)[:, None, None]
-    counted = (steps < counts[:, None])[:, None] & (places >= -1.0) & (places <= size)
-    pixels = weft.arange(size, dtype=low.dtype, device=low.device)
-    weights = (1.0 - (places.clamp(0.0, size - 1.0)[..., None] - pixels).abs()).clamp(min=0.0)
-    return (weights * counted[..., None]).sum(2) / counts[:, None, None]
+@roi_align.kernel
+def _(xp, input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
+    images = images_of(xp, "roi_align", rois, input.shape[0])
+    bins, options = (pooled_height, pooled_width), (sampling_ratio, aligned)
+    axes = weights_of(xp, rois, input.shape[2:], spatial_scale, bins, options)
+    return region_sums(xp, input, images, *axes, own=False)
+
+
+@roi_align.meta
+def _(xp, input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
+    return xp.empty((rois.shape[0], input.shape[1], pooled_height, pooled_width), input.dtype)
+
+
+@roi_align.gradient("input")
+def _(grad, rois, input_shape, spatial_scale, sampling_ratio, aligned):
+    return roi_align_gradient.op(grad, rois, input_shape, spatial_scale, sampling_ratio, aligned)
+
+
+@op(
+    tensors="output_grad rois",
+    dtypes="float",
+    result="same",
+    compute_dtype="float32",
+    linear="output_grad",
+    namespace="vision",
+)
+def roi_align_gradient(
+    output_grad: Tensor,
+    rois: Tensor,
+    shape: tuple[int, ...],
+    spatial_scale: float,
+    sampling_ratio: int,
+    aligned: bool,
+) -> Tensor:
+    """The gradient of `roi_align` with respect to an input of a shape."""
+    return roi_align_gradient.op(output_grad, rois, shape, spatial_scale, sampling_ratio, aligned)
+
+
+@roi_align_gradient.kernel
+def _(xp, output_grad, rois, shape, spatial_scale, sampling_ratio, aligned):
+    images = images_of(xp, "roi_align", rois, shape[0])
+    axes = weights_of(xp, rois, shape[2:], spatial_scale, output_grad.shape[2:], (sampling_ratio, aligned))
+    return region_sums_gradient(xp, output_grad, images, *axes, shape, own=False)
+
+
+@roi_align_gradient.meta
+def _(xp, output_grad, rois, shape, spatial_scale, sampling_ratio, aligned):
+    return xp.empty(shape, output_grad.dtype)
+
+
+@roi_align_gradient.gradient("output_grad")
+def _(grad, output_grad_shape, rois, spatial_scale, sampling_ratio, aligned):
+    return roi_align.op(grad, rois, spatial_scale, *output_grad_shape[2:], sampling_ratio, aligned)
 
 
 class RoIAlign(nn.Module):
     """`roi_align` as a layer, for boxes as its second argument."""
 
     def __init__(
-        self, output_size: int | tuple[int, int], spatial_scale: float, sampling_ratio: int, aligned: bool = False
+        self, output_size: int | Sequence[int], spatial_scale: float, sampling_ratio: int, aligned: bool = False
     ) -> None:
         super().__init__()
         self.output_size = output_size
@@ -104,11 +153,12 @@ class RoIAlign(nn.Module):
         self.sampling_ratio = sampling_ratio
         self.aligned = aligned
 
-    def forward(self, input: Tensor, rois: Any) -> Tensor:
+    def forward(self, input: Tensor, rois: Boxes) -> Tensor:
+        """Return the features of the regions."""
         return roi_align(input, rois, self.output_size, self.spatial_scale, self.sampling_ratio, self.aligned)
 
-    def extra_repr(self) -> str:
+    def __repr__(self) -> str:
         return (
-            f"output_size={self.output_size}, spatial_scale={self.spatial_scale}, "
-            f"sampling_ratio={self.sampling_ratio}, aligned={self.aligned}"
+            f"{type(self).__name__}(output_size={self.output_size}, spatial_scale={self.spatial_scale}, "
+            f"sampling_ratio={self.sampling_ratio}, aligned={self.aligned})"
         )

@@ -322,6 +322,7 @@ NEAREST, LINEAR, CUBIC = 1, 2, 4  # modes, by how many pixels there are along a 
 ZEROS_OUTSIDE, BORDER, REFLECTION = 0, 1, 2
 MODES = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}
 PADDING = {"zeros": ZEROS_OUTSIDE, "border": BORDER, "reflection": REFLECTION}
+PIXELS = 2  # beside whether corners are aligned: places are in pixels
 
 
 @loop
@@ -351,10 +352,12 @@ def number_of(place, size):
 def along_dimension(grid, at, step, count, size, options, pixel, weight, slopes):
     """For a block of places and one dimension the pixels, their weights and the derivatives of these."""
     mode, padding, align = options
-    scale = (size - 1.0) / 2 if align else size / 2.0
+    scale = 1.0 if align == PIXELS else (size - 1.0) / 2 if align else size / 2.0
     shift = (size - 1.0) / 2 if align else size / 2.0 - 0.5
     for i in range(count):
         place = np.float64(grid[at + i * step] + weight.dtype.type(1)) * scale - (scale - shift)
+        if align == PIXELS:
+            place = np.float64(grid[at + i * step])
         weight[0, i] = weight.dtype.type(place)  # rounded once, to where the pixels are counted from
         slopes[0, i] = scale
     if padding != ZEROS_OUTSIDE and mode != CUBIC:
@@ -573,7 +576,7 @@ def with_zero(input: Array) -> Array:
 def geometry_of(shape: Sizes, grid: Array, options: Any) -> Any:
     """What the loops take besides arrays: numbers of images, channels and places, sizes, and options as numbers."""
     mode, padding, align = options
-    numbers = MODES[mode], PADDING[padding], bool(align)
+    numbers = MODES[mode], PADDING[padding], PIXELS if align is None else int(align)
     spatial = tuple(shape[2:])
     return *shape[:2], prod(grid.shape[1:-1]), spatial, prod(spatial), numbers, numbers[0] ** len(spatial)
 
