@@ -1,11 +1,36 @@
 """Transforms of pictures, which may be PIL images or tensors, with the names of ``torchvision.transforms``."""
 
-from weft.vision.transforms import functional as functional
-from weft.vision.transforms.color import *
-from weft.vision.transforms.composition import *
-from weft.vision.transforms.conversion import *
-from weft.vision.transforms.filtering import *
-from weft.vision.transforms.functional import InterpolationMode as InterpolationMode
-from weft.vision.transforms.geometry import *
+from typing import TYPE_CHECKING
 
-__all__ = ["functional", *[name for name, value in globals().items() if callable(value)]]
+from weft.vision._lazy import lazy_package
+
+if TYPE_CHECKING:
+    from weft.vision.transforms import functional as functional
+    from weft.vision.transforms import v2 as v2
+    from weft.vision.transforms.autoaugment import *
+    from weft.vision.transforms.color import *
+    from weft.vision.transforms.composition import *
+    from weft.vision.transforms.conversion import *
+    from weft.vision.transforms.filtering import *
+    from weft.vision.transforms.functional import InterpolationMode as InterpolationMode
+    from weft.vision.transforms.geometry import *
+else:
+    __all__ = lazy_package(
+        __name__,
+        {
+            "autoaugment": "AugMix AutoAugment AutoAugmentPolicy RandAugment TrivialAugmentWide",
+            "color": """
+                ColorJitter Grayscale RandomAutocontrast RandomEqualize RandomErasing RandomGrayscale RandomInvert
+                RandomPosterize RandomSolarize
+            """,
+            "composition": "Compose Lambda RandomApply RandomChoice RandomOrder",
+            "conversion": "ConvertImageDtype LinearTransformation Normalize PILToTensor ToPILImage ToTensor",
+            "filtering": "GaussianBlur RandomAdjustSharpness",
+            "functional": "InterpolationMode",
+            "geometry": """
+                CenterCrop Pad RandomAffine RandomCrop RandomHorizontalFlip RandomResizedCrop RandomRotation
+                RandomVerticalFlip Resize
+            """,
+        },
+        modules="v2",
+    )

@@ -11,7 +11,17 @@ import weft
 from weft import Tensor, nn
 from weft.vision.transforms import functional as F
 
-__all__ = ["ColorJitter", "Grayscale", "RandomErasing", "RandomGrayscale"]
+__all__ = [
+    "ColorJitter",
+    "Grayscale",
+    "RandomAutocontrast",
+    "RandomEqualize",
+    "RandomErasing",
+    "RandomGrayscale",
+    "RandomInvert",
+    "RandomPosterize",
+    "RandomSolarize",
+]
 
 Range = tuple[float, float] | None
 
@@ -71,10 +81,10 @@ class ColorJitter(nn.Module):
         hue: float | tuple[float, float] = 0,
     ) -> None:
         super().__init__()
-        self.brightness = _range(brightness, "brightness")
-        self.contrast = _range(contrast, "contrast")
-        self.saturation = _range(saturation, "saturation")
-        self.hue = _range(hue, "hue", center=0.0, least=-0.5, greatest=0.5)
+        self.brightness = factor_range(brightness, "brightness")
+        self.contrast = factor_range(contrast, "contrast")
+        self.saturation = factor_range(saturation, "saturation")
+        self.hue = factor_range(hue, "hue", center=0.0, least=-0.5, greatest=0.5)
 
     @staticmethod
     def get_params(
@@ -134,17 +144,7 @@ class RandomErasing(nn.Module):
         inplace: bool = False,
     ) -> None:
         super().__init__()
-        if isinstance(value, str) and value != "random":
-            raise ValueError(f'RandomErasing: value as text can only be "random", got {value!r}')
-        if not isinstance(value, (int, float, str, tuple, list)):
-            raise TypeError(f"RandomErasing: value must be a number, numbers or 'random', got {type(value).__name__}")
-        for name, bounds in (("scale", scale), ("ratio", ratio)):
-            if not isinstance(bounds, (tuple, list)):
-                raise TypeError(f"RandomErasing: {name} must be a pair, got {type(bounds).__name__}")
-            if bounds[0] > bounds[1]:
-                warnings.warn(f"RandomErasing: {name} is (least, greatest), got {bounds}", stacklevel=2)
-        if scale[0] < 0 or scale[1] > 1:
-            raise ValueError(f"RandomErasing: scale must be within 0..1, got {scale}")
+        check_erasing(scale, ratio, value)
         if not 0 <= p <= 1:
             raise ValueError(f"RandomErasing: p must be within 0..1, got {p}")
         self.p = p
@@ -158,23 +158,8 @@ class RandomErasing(nn.Module):
         img: Tensor, scale: Sequence[float], ratio: Sequence[float], value: Sequence[float] | None = None
     ) -> tuple[int, int, int, int, Tensor]:
         """Draw (top, left, height, width, values); after ten that do not fit, the whole picture by itself."""
-        channels, height, width = img.shape[-3:]
-        area = height * width
-        log_ratio = weft.log(weft.tensor(ratio))
-        for _ in range(10):
-            target_area = area * weft.empty(1).uniform_(scale[0], scale[1]).item()
-            aspect = weft.exp(weft.empty(1).uniform_(float(log_ratio[0]), float(log_ratio[1]))).item()
-            rows, columns = round(math.sqrt(target_area * aspect)), round(math.sqrt(target_area / aspect))
-            if rows >= height or columns >= width:
-                continue
-            if value is None:
-                fill = weft.empty([channels, rows, columns], dtype=weft.float32).normal_()
-            else:
-                fill = weft.tensor(value)[:, None, None]
-            top = int(weft.randint(0, height - rows + 1, size=(1,)).item())
-            left = int(weft.randint(0, width - columns + 1, size=(1,)).item())
-            return top, left, rows, columns, fill
-        return 0, 0, height, width, img
+        size = tuple(img.shape[-3:])
+        return draw_erasing(size, scale, ratio, value) or (0, 0, size[1], size[2], img)
 
     def forward(self, img: Tensor) -> Tensor:
         """Return the picture, a part of it erased or as it is."""
@@ -201,7 +186,112 @@ class RandomErasing(nn.Module):
         )
 
 
-def _range(
+class RandomlyApplied(nn.Module):
+    """The base of transforms that do something with probability ``p``."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, img: Any) -> Any:
+        """Return the picture, transformed or as it is."""
+        return self._transformed(img) if weft.rand(1).item() < self.p else img
+
+    def _transformed(self, img: Any) -> Any:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p={self.p})"
+
+
+class RandomInvert(RandomlyApplied):
+    """Subtract the values from white with probability ``p``."""
+
+    def _transformed(self, img: Any) -> Any:
+        return F.invert(img)
+
+
+class RandomPosterize(RandomlyApplied):
+    """Keep the ``bits`` highest bits of each value, with probability ``p``."""
+
+    def __init__(self, bits: int, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.bits = bits
+
+    def _transformed(self, img: Any) -> Any:
+        return F.posterize(img, self.bits)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(bits={self.bits},p={self.p})"
+
+
+class RandomSolarize(RandomlyApplied):
+    """Invert the values that are not below the threshold, with probability ``p``."""
+
+    def __init__(self, threshold: float, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.threshold = threshold
+
+    def _transformed(self, img: Any) -> Any:
+        return F.solarize(img, self.threshold)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(threshold={self.threshold},p={self.p})"
+
+
+class RandomAutocontrast(RandomlyApplied):
+    """Stretch the values of each channel to the whole range from black to white, with probability ``p``."""
+
+    def _transformed(self, img: Any) -> Any:
+        return F.autocontrast(img)
+
+
+class RandomEqualize(RandomlyApplied):
+    """Make the histogram of each channel as flat as can be, with probability ``p``."""
+
+    def _transformed(self, img: Any) -> Any:
+        return F.equalize(img)
+
+
+def check_erasing(scale: Any, ratio: Any, value: Any) -> None:
+    """Raise if `RandomErasing` cannot have these arguments."""
+    if isinstance(value, str) and value != "random":
+        raise ValueError(f'RandomErasing: value as text can only be "random", got {value!r}')
+    if not isinstance(value, (int, float, str, tuple, list)):
+        raise TypeError(f"RandomErasing: value must be a number, numbers or 'random', got {type(value).__name__}")
+    for name, bounds in (("scale", scale), ("ratio", ratio)):
+        if not isinstance(bounds, (tuple, list)):
+            raise TypeError(f"RandomErasing: {name} must be a pair, got {type(bounds).__name__}")
+        if bounds[0] > bounds[1]:
+            warnings.warn(f"RandomErasing: {name} is (least, greatest), got {bounds}", stacklevel=3)
+    if scale[0] < 0 or scale[1] > 1:
+        raise ValueError(f"RandomErasing: scale must be within 0..1, got {scale}")
+
+
+def draw_erasing(
+    size: tuple[int, ...], scale: Sequence[float], ratio: Sequence[float], value: Sequence[float] | None
+) -> tuple[int, int, int, int, Tensor] | None:
+    """Draw (top, left, height, width, values) in a picture (C, H, W), or return None after ten that do not fit."""
+    channels, height, width = size
+    area = height * width
+    log_ratio = weft.log(weft.tensor(ratio))
+    for _ in range(10):
+        target_area = area * weft.empty(1).uniform_(scale[0], scale[1]).item()
+        aspect = weft.exp(weft.empty(1).uniform_(float(log_ratio[0]), float(log_ratio[1]))).item()
+        rows, columns = round(math.sqrt(target_area * aspect)), round(math.sqrt(target_area / aspect))
+        if rows >= height or columns >= width:
+            continue
+        if value is None:
+            fill = weft.empty([channels, rows, columns], dtype=weft.float32).normal_()
+        else:
+            fill = weft.tensor(value)[:, None, None]
+        top = int(weft.randint(0, height - rows + 1, size=(1,)).item())
+        left = int(weft.randint(0, width - columns + 1, size=(1,)).item())
+        return top, left, rows, columns, fill
+    return None
+
+
+def factor_range(
     value: Any, name: str, center: float = 1.0, least: float = 0.0, greatest: float = math.inf
 ) -> tuple[float, float] | None:
     """Return the range that an argument of `ColorJitter` means, or None if it changes nothing."""

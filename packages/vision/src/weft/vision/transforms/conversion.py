@@ -11,7 +11,7 @@ from PIL import Image
 from weft import Tensor, nn
 from weft.vision.transforms import functional as F
 
-__all__ = ["ConvertImageDtype", "Normalize", "PILToTensor", "ToPILImage", "ToTensor"]
+__all__ = ["ConvertImageDtype", "LinearTransformation", "Normalize", "PILToTensor", "ToPILImage", "ToTensor"]
 
 
 class ToTensor:
@@ -84,3 +84,61 @@ class Normalize(nn.Module):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(mean={self.mean}, std={self.std})"
+
+
+class LinearTransformation(nn.Module):
+    """Flatten a tensor picture, subtract a mean, multiply by a square matrix (whitening, say) and restore the shape.
+
+    Parameters
+    ----------
+    transformation_matrix : Tensor, shape (C * H * W, C * H * W)
+    mean_vector : Tensor, shape (C * H * W,)
+
+    Raises
+    ------
+    ValueError
+        If shapes, dtypes or devices do not suit each other, or the picture.
+    """
+
+    def __init__(self, transformation_matrix: Tensor, mean_vector: Tensor) -> None:
+        super().__init__()
+        check_linear_transformation(transformation_matrix, mean_vector)
+        self.transformation_matrix = transformation_matrix
+        self.mean_vector = mean_vector
+
+    def forward(self, tensor: Tensor) -> Tensor:
+        """Return the transformed picture."""
+        return linearly_transformed(tensor, self.transformation_matrix, self.mean_vector)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(transformation_matrix={self.transformation_matrix.tolist()}, "
+            f"mean_vector={self.mean_vector.tolist()})"
+        )
+
+
+def check_linear_transformation(matrix: Tensor, mean: Tensor) -> None:
+    """Raise if `LinearTransformation` cannot have these arguments."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"LinearTransformation: the matrix should be square, got {tuple(matrix.shape)}")
+    if mean.shape[0] != matrix.shape[0]:
+        raise ValueError(
+            f"LinearTransformation: mean_vector has {mean.shape[0]} entries for a matrix {tuple(matrix.shape)}"
+        )
+    if matrix.device != mean.device:
+        raise ValueError(f"LinearTransformation: matrix and mean are on {matrix.device} and {mean.device}")
+    if matrix.dtype is not mean.dtype:
+        raise ValueError(f"LinearTransformation: matrix and mean are {matrix.dtype} and {mean.dtype}")
+
+
+def linearly_transformed(picture: Tensor, matrix: Tensor, mean: Tensor) -> Tensor:
+    """Return (..., C, H, W) after `LinearTransformation`."""
+    shape = picture.shape
+    if shape[-3] * shape[-2] * shape[-1] != matrix.shape[0]:
+        raise ValueError(
+            f"LinearTransformation: a picture {tuple(shape[-3:])} does not suit a matrix {tuple(matrix.shape)}"
+        )
+    if picture.device != matrix.device:
+        raise ValueError(f"LinearTransformation: picture and matrix are on {picture.device} and {matrix.device}")
+    centered = picture.reshape(-1, matrix.shape[0]) - mean
+    return (centered.to(matrix.dtype) @ matrix).reshape(shape)

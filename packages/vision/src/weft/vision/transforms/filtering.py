@@ -1,4 +1,4 @@
-"""Blur by a random width."""
+"""Blur by a random width, and sharpness."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import weft
 from weft import nn
 from weft.vision.transforms import functional as F
+from weft.vision.transforms.color import RandomlyApplied
 
-__all__ = ["GaussianBlur"]
+__all__ = ["GaussianBlur", "RandomAdjustSharpness"]
 
 
 class GaussianBlur(nn.Module):
@@ -30,9 +31,7 @@ class GaussianBlur(nn.Module):
 
     def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
         super().__init__()
-        self.kernel_size = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
-        if len(self.kernel_size) != 2 or any(size <= 0 or size % 2 == 0 for size in self.kernel_size):
-            raise ValueError(f"GaussianBlur: kernel_size should be odd and positive numbers, got {kernel_size}")
+        self.kernel_size = odd_sizes(kernel_size, "GaussianBlur")
         self.sigma = (sigma, sigma) if isinstance(sigma, (int, float)) else tuple(sigma)
         if len(self.sigma) != 2 or not 0.0 < self.sigma[0] <= self.sigma[1]:
             raise ValueError(f"GaussianBlur: sigma should be positive, one number or (min, max), got {sigma}")
@@ -49,3 +48,33 @@ class GaussianBlur(nn.Module):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(kernel_size={self.kernel_size}, sigma={self.sigma})"
+
+
+class RandomAdjustSharpness(RandomlyApplied):
+    """Change the sharpness by a factor (0 gives a smooth picture, 1 the same), with probability ``p``."""
+
+    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
+        super().__init__(p)
+        self.sharpness_factor = sharpness_factor
+
+    def _transformed(self, img: Any) -> Any:
+        return F.adjust_sharpness(img, self.sharpness_factor)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(sharpness_factor={self.sharpness_factor},p={self.p})"
+
+
+def odd_sizes(kernel_size: int | Sequence[int], name: str) -> tuple[int, int]:
+    """Return the size of a kernel, given as one number or as a pair.
+
+    Raises
+    ------
+    ValueError
+        If a number is even or not positive.
+    """
+    sizes = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
+    if len(sizes) not in (1, 2):
+        raise ValueError(f"{name}: kernel_size should be one number or a pair, got {kernel_size}")
+    if any(size <= 0 or size % 2 == 0 for size in sizes):
+        raise ValueError(f"{name}: kernel_size should be odd and positive numbers, got {kernel_size}")
+    return sizes[0], sizes[-1]

@@ -27,7 +27,7 @@ class InterpolationMode(Enum):
 
 
 def checked_picture(img: Picture, op: str) -> Picture:
-    """Return ``img`` if it is a picture, and raise otherwise.
+    """Return ``img`` if it is a picture, as a plain tensor if it is a tv_tensor, and raise otherwise.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def checked_picture(img: Picture, op: str) -> Picture:
         raise TypeError(f"{op}: img must be a PIL image or a tensor, got {type(img).__name__}{hint}")
     if img.dim() < 2:
         raise TypeError(f"{op}: a tensor picture must have shape (..., C, H, W) or (H, W), got {tuple(img.shape)}")
-    return img
+    return img if type(img) is Tensor else img.as_subclass(Tensor)
 
 
 def get_dimensions(img: Any) -> list[int]:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from PIL import Image, ImageEnhance
+from PIL import Image
 
 import weft
 from weft import Tensor
-from weft.vision.transforms.functional._types import Picture, checked_picture, get_dimensions
-from weft.vision.transforms.functional.conversion import convert_image_dtype
+from weft.vision.transforms.functional._types import Picture, checked_picture
+from weft.vision.transforms.v2.functional import _color
+from weft.vision.transforms.v2.functional._augment import erase_image
 
 __all__ = [
     "adjust_brightness",
     "adjust_contrast",
+    "adjust_gamma",
     "adjust_hue",
     "adjust_saturation",
+    "adjust_sharpness",
+    "autocontrast",
+    "equalize",
     "erase",
+    "invert",
+    "posterize",
     "rgb_to_grayscale",
+    "solarize",
     "to_grayscale",
 ]
 
@@ -45,13 +50,9 @@ def rgb_to_grayscale(img: Picture, num_output_channels: int = 1) -> Picture:
     tensor([0.2989])
     """
     img = checked_picture(img, "rgb_to_grayscale")
-    if num_output_channels not in (1, 3):
-        raise ValueError(f"rgb_to_grayscale: num_output_channels must be 1 or 3, got {num_output_channels}")
-    if isinstance(img, Image.Image):
-        grey = img.convert("L")
-        return grey if num_output_channels == 1 else Image.merge("RGB", [grey] * 3)
-    shade = _luma(img, "rgb_to_grayscale")
-    return shade if num_output_channels == 1 else shade.expand(*shade.shape[:-3], 3, *shade.shape[-2:])
+    if isinstance(img, Tensor) and (img.dim() < 3 or img.shape[-3] not in (1, 3)):
+        raise TypeError(f"rgb_to_grayscale: a tensor must have 1 or 3 channels, (..., C, H, W); got {tuple(img.shape)}")
+    return _color.rgb_to_grayscale(img, num_output_channels)
 
 
 def to_grayscale(img: Image.Image, num_output_channels: int = 1) -> Image.Image:
@@ -100,11 +101,7 @@ def adjust_brightness(img: Picture, brightness_factor: float) -> Picture:
     >>> adjust_brightness(weft.tensor([[[0.2, 0.6]]]).expand(3, 1, 2), 2)[0]  # white is the limit
     tensor([[0.4000, 1.0000]])
     """
-    img = checked_picture(img, "adjust_brightness")
-    if isinstance(img, Image.Image):
-        return ImageEnhance.Brightness(img).enhance(brightness_factor)
-    _check_factor(brightness_factor, "adjust_brightness: brightness_factor")
-    return _blend(img, weft.zeros_like(img), brightness_factor)
+    return _color.adjust_brightness(checked_picture(img, "adjust_brightness"), brightness_factor)
 
 
 def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
@@ -126,13 +123,7 @@ def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
     >>> adjust_contrast(weft.tensor([[[0.4, 0.6]]]).expand(3, 1, 2), 2)[0]
     tensor([[0.3000, 0.7000]])
     """
-    img = checked_picture(img, "adjust_contrast")
-    if isinstance(img, Image.Image):
-        return ImageEnhance.Contrast(img).enhance(contrast_factor)
-    _check_factor(contrast_factor, "adjust_contrast: contrast_factor")
-    dtype = img.dtype if img.is_floating_point() else weft.float32
-    mean = _luma(img, "adjust_contrast").to(dtype).mean(dim=(-3, -2, -1), keepdim=True)
-    return _blend(img, mean, contrast_factor)
+    return _color.adjust_contrast(checked_picture(img, "adjust_contrast"), contrast_factor)
 
 
 def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
@@ -155,11 +146,7 @@ def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
     >>> adjust_saturation(red, 0).flatten()
     tensor([0.2989, 0.2989, 0.2989])
     """
-    img = checked_picture(img, "adjust_saturation")
-    if isinstance(img, Image.Image):
-        return ImageEnhance.Color(img).enhance(saturation_factor)
-    _check_factor(saturation_factor, "adjust_saturation: saturation_factor")
-    return img if get_dimensions(img)[0] == 1 else _blend(img, _luma(img, "adjust_saturation"), saturation_factor)
+    return _color.adjust_saturation(checked_picture(img, "adjust_saturation"), saturation_factor)
 
 
 def adjust_hue(img: Picture, hue_factor: float) -> Picture:
@@ -182,16 +169,7 @@ def adjust_hue(img: Picture, hue_factor: float) -> Picture:
     >>> adjust_hue(red, 1 / 3).flatten()  # green
     tensor([0., 1., 0.])
     """
-    img = checked_picture(img, "adjust_hue")
-    if not -0.5 <= hue_factor <= 0.5:
-        raise ValueError(f"adjust_hue: hue_factor must be from -0.5 to 0.5, got {hue_factor}")
-    if isinstance(img, Image.Image):
-        return _turn_image_hue(img, hue_factor)
-    if get_dimensions(img)[0] == 1:
-        return img
-    _check_channels(img, "adjust_hue")
-    hue, saturation, value = _rgb_to_hsv(convert_image_dtype(img, _floating(img)))
-    return convert_image_dtype(_hsv_to_rgb((hue + hue_factor) % 1.0, saturation, value), img.dtype)
+    return _color.adjust_hue(checked_picture(img, "adjust_hue"), hue_factor)
 
 
 def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
@@ -214,71 +192,122 @@ def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool 
     """
     if not isinstance(img, Tensor):
         raise TypeError(f"erase: img must be a tensor, got {type(img).__name__}; apply ToTensor first")
-    result = img if inplace else img.clone()
-    result[..., i : i + h, j : j + w] = v
-    return result
+    return erase_image(checked_picture(img, "erase"), i, j, h, w, v, inplace)
 
 
-def _check_factor(factor: float, name: str) -> None:
-    if factor < 0:
-        raise ValueError(f"{name} must not be negative, got {factor}")
+def adjust_gamma(img: Picture, gamma: float, gain: float = 1) -> Picture:
+    """Return ``gain * img ** gamma``, of values from 0 to 1.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    gamma : float
+        Above 1 the shadows become darker, below 1 lighter.
+    gain : float, default 1
+
+    Raises
+    ------
+    ValueError
+        If ``gamma`` is negative.
+
+    Examples
+    --------
+    >>> adjust_gamma(weft.tensor([[[0.5, 1.0]]]), 2)
+    tensor([[[0.2500, 1.0000]]])
+    """
+    return _color.adjust_gamma(checked_picture(img, "adjust_gamma"), gamma, gain)
 
 
-def _check_channels(img: Tensor, op: str) -> None:
-    channels = img.shape[-3] if img.dim() >= 3 else 0
-    if channels not in (1, 3):
-        raise TypeError(f"{op}: a tensor must have 1 or 3 channels, shape (..., C, H, W); got {tuple(img.shape)}")
+def adjust_sharpness(img: Picture, sharpness_factor: float) -> Picture:
+    """Move the values away from those of a smooth picture; its border stays.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    sharpness_factor : float
+        0 gives a smooth picture, 1 the picture, 2 twice the sharpness.
+
+    Raises
+    ------
+    ValueError
+        If it is negative.
+
+    Examples
+    --------
+    >>> picture = weft.zeros(1, 3, 3)
+    >>> picture[0, 1, 1] = 0.13
+    >>> adjust_sharpness(picture, 0)[0, 1]  # the middle weighs 5 of 13
+    tensor([0.0000, 0.0500, 0.0000])
+    """
+    return _color.adjust_sharpness(checked_picture(img, "adjust_sharpness"), sharpness_factor)
 
 
-def _floating(img: Tensor) -> Any:
-    return img.dtype if img.is_floating_point() else weft.float32
+def invert(img: Picture) -> Picture:
+    """Subtract the values from white: 1, or the greatest integer of the dtype."""
+    return _color.invert(checked_picture(img, "invert"))
 
 
-def _luma(img: Tensor, op: str) -> Tensor:
-    """Return the grey picture (..., 1, H, W), in the dtype of ``img``."""
-    _check_channels(img, op)
-    if img.shape[-3] == 1:
-        return img.clone()
-    red, green, blue = img.unbind(dim=-3)
-    return (0.2989 * red + 0.587 * green + 0.114 * blue).to(img.dtype).unsqueeze(-3)
+def posterize(img: Picture, bits: int) -> Picture:
+    """Keep the highest bits of each value.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W), of bytes
+    bits : int
+        How many, from 0 to 8.
+
+    Raises
+    ------
+    TypeError
+        If a tensor is not of bytes.
+    ValueError
+        If ``bits`` is another number.
+
+    Examples
+    --------
+    >>> posterize(weft.tensor([[[100, 200]]], dtype=weft.uint8), 1)
+    tensor([[[  0, 128]]], dtype=weft.uint8)
+    """
+    img = _checked_bytes(img, "posterize")
+    if isinstance(img, Tensor) and not 0 <= bits <= 8:
+        raise ValueError(f"posterize: bits should be from 0 to 8, got {bits}")
+    return _color.posterize(img, bits)
 
 
-def _blend(img: Tensor, other: Tensor, share: float) -> Tensor:
-    """Return ``share * img + (1 - share) * other``, kept in the range of the dtype."""
-    greatest = 1.0 if img.is_floating_point() else float(weft.iinfo(img.dtype).max)
-    return (share * img + (1.0 - share) * other).clamp(0, greatest).to(img.dtype)
+def solarize(img: Picture, threshold: float) -> Picture:
+    """Invert the values that are not below the threshold.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    threshold : float
+        In the units of the values.
+
+    Raises
+    ------
+    TypeError
+        If it is above white.
+
+    Examples
+    --------
+    >>> solarize(weft.tensor([[[100, 200]]], dtype=weft.uint8), 128)
+    tensor([[[100,  55]]], dtype=weft.uint8)
+    """
+    return _color.solarize(checked_picture(img, "solarize"), threshold)
 
 
-def _turn_image_hue(img: Image.Image, share: float) -> Image.Image:
-    """Return the image with its hue shifted by ``share`` of a turn; grey images have none."""
-    if img.mode in ("L", "1", "I", "F"):
-        return img
-    hue, saturation, value = img.convert("HSV").split()
-    shifted = np.array(hue, dtype=np.uint8) + np.uint8(int(share * 255) % 256)  # wraps around, as hue does
-    return Image.merge("HSV", (Image.fromarray(shifted), saturation, value)).convert(img.mode)
+def autocontrast(img: Picture) -> Picture:
+    """Stretch the values of each channel, so that the least is black and the greatest white."""
+    return _color.autocontrast(checked_picture(img, "autocontrast"))
 
 
-def _rgb_to_hsv(img: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return hue (0..1), saturation and value of (..., 3, H, W) with values 0..1; A. R. Smith, SIGGRAPH 1978."""
-    red, green, blue = img.unbind(dim=-3)
-    value, least = img.amax(dim=-3), img.amin(dim=-3)
-    spread = value - least
-    grey = spread == 0
-    divisor = weft.where(grey, weft.ones_like(spread), spread)
-    sextant = weft.where(
-        value == red,
-        (green - blue) / divisor,
-        weft.where(value == green, 2.0 + (blue - red) / divisor, 4.0 + (red - green) / divisor),
-    )
-    saturation = spread / weft.where(grey, weft.ones_like(value), value)
-    return (sextant / 6.0) % 1.0, saturation, value
+def equalize(img: Picture) -> Picture:
+    """Map the bytes of each channel so that their histogram becomes as flat as can be."""
+    return _color.equalize(_checked_bytes(img, "equalize"))
 
 
-def _hsv_to_rgb(hue: Tensor, saturation: Tensor, value: Tensor) -> Tensor:
-    """Return (..., 3, H, W); each channel is value less what saturation takes at its distance from the hue."""
-    channels = []
-    for offset in (5.0, 3.0, 1.0):
-        place = (offset + hue * 6.0) % 6.0
-        distance = weft.minimum(place, 4.0 - place).clamp(0.0, 1.0)
-        channels.append(value - value * saturation * distance)
-    return weft.stack(channels, dim=-3)
+def _checked_bytes(img: Picture, op: str) -> Picture:
+    img = checked_picture(img, op)
+    if isinstance(img, Tensor) and img.dtype is not weft.uint8:
+        raise TypeError(f"{op}: a tensor must be of dtype uint8, got {img.dtype}")
+    return img

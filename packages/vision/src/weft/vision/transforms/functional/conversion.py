@@ -11,6 +11,7 @@ from PIL import Image
 
 import weft
 from weft import Tensor
+from weft.vision.transforms.v2.functional._misc import normalize_image, to_dtype_image
 
 __all__ = ["convert_image_dtype", "normalize", "pil_to_tensor", "to_pil_image", "to_tensor"]
 
@@ -128,15 +129,7 @@ def convert_image_dtype(image: Tensor, dtype: Any = weft.float32) -> Tensor:
     """
     if not isinstance(image, Tensor):
         raise TypeError(f"convert_image_dtype: image must be a tensor, got {type(image).__name__}")
-    if image.dtype is dtype:
-        return image
-    if image.is_floating_point() and dtype.is_floating_point:
-        return image.to(dtype)
-    if image.is_floating_point():
-        return _floating_to_integer(image, dtype)
-    if dtype.is_floating_point:
-        return image.to(dtype) / _greatest(image.dtype)
-    return _integer_to_integer(image, dtype)
+    return to_dtype_image(image.as_subclass(Tensor), dtype, scale=True)
 
 
 def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
@@ -163,21 +156,7 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"normalize: tensor must be a tensor, got {type(tensor).__name__}; apply ToTensor first")
-    if not tensor.is_floating_point():
-        raise TypeError(f"normalize: tensor must be floating, got {tensor.dtype}; apply ConvertImageDtype first")
-    if tensor.dim() < 3:
-        raise ValueError(f"normalize: tensor must have shape (..., C, H, W), got {tuple(tensor.shape)}")
-    means = weft.as_tensor(mean, dtype=tensor.dtype, device=tensor.device)
-    deviations = weft.as_tensor(std, dtype=tensor.dtype, device=tensor.device)
-    if bool((deviations == 0).any()):
-        raise ValueError(f"normalize: std is divided by and must not contain 0 (as {tensor.dtype}), got {std}")
-    result = tensor if inplace else tensor.clone()
-    return result.sub_(_per_channel(means)).div_(_per_channel(deviations))
-
-
-def _per_channel(values: Tensor) -> Tensor:
-    """Return (C,) as (C, 1, 1), to be broadcast over a picture."""
-    return values.reshape(-1, 1, 1) if values.dim() == 1 else values
+    return normalize_image(tensor.as_subclass(Tensor), mean, std, inplace)
 
 
 def _channels_first(pixels: np.ndarray[Any, Any]) -> Tensor:
@@ -230,25 +209,3 @@ def _image_of_mode(values: np.ndarray[Any, Any], mode: str) -> Image.Image:
     """Return (H, W, C) bytes as a PIL image of ``mode``, channel for channel."""
     planes = [Image.fromarray(np.ascontiguousarray(values[:, :, channel])) for channel in range(values.shape[2])]
     return Image.merge(mode, planes)
-
-
-def _greatest(dtype: Any) -> int:
-    """Return the greatest value of an integer dtype."""
-    return 1 if dtype is weft.bool else int(weft.iinfo(dtype).max)
-
-
-def _floating_to_integer(image: Tensor, dtype: Any) -> Tensor:
-    if dtype is weft.int64 or (dtype is weft.int32 and image.dtype is not weft.float64):
-        raise RuntimeError(
-            f"convert_image_dtype: {image.dtype} cannot hold every {dtype}, so values would be changed; "
-            "cast to float64 and int32 or smaller"
-        )
-    # Just below the next integer, so that 1.0 becomes the greatest value and all values have equal shares.
-    return image.mul(_greatest(dtype) + 1.0 - 1e-3).to(dtype)
-
-
-def _integer_to_integer(image: Tensor, dtype: Any) -> Tensor:
-    before, after = _greatest(image.dtype), _greatest(dtype)
-    if before > after:
-        return image.div((before + 1) // (after + 1), rounding_mode="floor").to(dtype)
-    return image.to(dtype) * ((after + 1) // (before + 1))

@@ -107,3 +107,23 @@ def _only(found: set[tuple[int, ...]], nothing: str, axes: str) -> tuple[int, ..
     if len(found) > 1:
         raise ValueError(f"Found multiple {axes} dimensions in the sample: {', '.join(map(str, sorted(found)))}")
     return found.pop()
+
+
+def setup_fill(fill: Any) -> dict[Any, Any]:
+    """Return fills by the type of the input, ``"others"`` for those that are not named.
+
+    Raises
+    ------
+    TypeError
+        If a fill is neither a number nor a sequence of numbers nor None.
+    """
+    fills = fill if isinstance(fill, dict) else {"others": fill}
+    for each in fills.values():
+        if not (each is None or isinstance(each, (int, float, tuple, list))):
+            raise TypeError(f"Got inappropriate fill arg {each!r}, only numbers, tuples, lists and dicts are allowed.")
+    return {of: list(each) if isinstance(each, tuple) else each for of, each in fills.items()}
+
+
+def fill_for(fills: dict[Any, Any], input_type: type) -> Any:
+    """Return the fill for inputs of a type."""
+    return fills[input_type] if input_type in fills else fills.get("others")

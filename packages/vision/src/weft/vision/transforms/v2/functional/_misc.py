@@ -11,7 +11,6 @@ import weft
 from weft import Tensor
 from weft.nn.functional import conv2d, pad
 from weft.vision import tv_tensors
-from weft.vision.transforms.functional.conversion import pil_to_tensor, to_pil_image
 from weft.vision.transforms.v2 import functional as F
 from weft.vision.transforms.v2.functional._utils import (
     IMAGES_AND_VIDEOS,
@@ -23,7 +22,6 @@ from weft.vision.transforms.v2.functional._utils import (
 from weft.vision.tv_tensors import BoundingBoxFormat, is_rotated_bounding_format
 
 __all__ = [
-    "convert_image_dtype",
     "gaussian_blur",
     "gaussian_blur_image",
     "gaussian_blur_video",
@@ -178,7 +176,8 @@ gaussian_blur_video = gaussian_blur_image
 def _gaussian_blur_pil(
     image: Image.Image, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
 ) -> Image.Image:
-    return to_pil_image(gaussian_blur_image(pil_to_tensor(image), kernel_size, sigma), mode=image.mode)
+    blurred = gaussian_blur_image(F.pil_to_tensor(image), kernel_size, sigma)
+    return F.to_pil_image(blurred, mode=image.mode)
 
 
 def _deviations(sigma: float | Sequence[float] | None, sizes: Sequence[int]) -> list[float]:
@@ -364,8 +363,3 @@ def sanitize_keypoints(key_points: Tensor, canvas_size: tuple[int, int] | None =
 def _are_valid_points(points: Tensor, canvas_size: tuple[int, int]) -> Tensor:
     inside = _are_inside(points, canvas_size, 1)
     return inside.flatten(1).all(1) if inside.dim() > 1 else inside
-
-
-def convert_image_dtype(image: Tensor, dtype: Any = weft.float32) -> Tensor:
-    """Return a tensor in another dtype, with its values scaled to the new range: `to_dtype_image` with ``scale``."""
-    return to_dtype_image(image, dtype, scale=True)
