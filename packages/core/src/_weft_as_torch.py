@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 VARIABLE = "WEFT_AS_TORCH"
 ROOTS = {"functorch": "weft.func.functorch", "torch": "weft", "torchvision": "weft.vision", "torchtext": "weft.text"}
 VERSIONS = {"torch": "2.13.0+weft", "torchvision": "0.28.0+weft", "torchtext": "0.18.0+weft"}  # whose names weft has
+active = set(ROOTS)  # the names that are weft's in this process
 DISTRIBUTIONS = {"torch": "weft-core", "torchvision": "weft-vision", "torchtext": "weft-text"}
 
 
@@ -32,7 +33,7 @@ class TorchNames:
         """Answer for PyTorch's names; None for all others, and for what weft has not."""
         root = fullname.partition(".")[0]
         found: ModuleSpec | None = None
-        if root in ROOTS:
+        if root in active:
             if self.names is None:
                 import weft._as_torch.names as names
 
@@ -45,7 +46,9 @@ class TorchNames:
     def find_distributions(self, context: "Any" = None) -> "Iterable[Distribution]":
         """Let ``importlib.metadata.version("torch")`` find a version: libraries ask it before they import torch."""
         wanted = getattr(context, "name", None)
-        return [distribution(name) for name in VERSIONS if wanted in (None, name) and is_installed(name)]
+        return [
+            distribution(name) for name in VERSIONS if name in active and wanted in (None, name) and is_installed(name)
+        ]
 
 
 def distribution(name: str) -> "Distribution":
@@ -75,8 +78,16 @@ def is_installed(name: str) -> bool:
     return True
 
 
-def install() -> None:
-    """Put the finder first, in this process and in those that it will start."""
-    os.environ[VARIABLE] = "1"
+def choose(wanted: str) -> "set[str]":
+    """The names that a text with commas has; all of them, if it has none: torchvision's own package runs on "torch"."""
+    chosen = set(wanted.split(",")) & VERSIONS.keys() or set(VERSIONS)
+    return chosen | {root for root in ROOTS if root not in VERSIONS and "torch" in chosen}
+
+
+def install(wanted: str = "") -> None:
+    """Put the finder first, in this process and in those that it will start; for the names that the variable has."""
+    wanted = wanted or os.environ.get(VARIABLE, "")
+    active.intersection_update(choose(wanted))
+    os.environ[VARIABLE] = wanted if active != set(ROOTS) else "1"
     if not any(isinstance(finder, TorchNames) for finder in sys.meta_path):
         sys.meta_path.insert(0, TorchNames())  # type: ignore[arg-type]  # it is one by its methods

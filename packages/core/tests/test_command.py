@@ -380,6 +380,23 @@ def test_as_torch_gives_the_names_in_a_program_and_refuses_beside_pytorch(tmp_pa
     assert "RuntimeError: as_torch(): torch is imported already, from " in done.stderr
 
 
+@pytest.mark.parametrize("chosen", ["the variable", "the call"])
+def test_some_of_the_names_may_be_left_to_others(tmp_path, chosen):
+    """torchvision's own package runs on weft so."""
+    (tmp_path / "torchvision.py").write_text("import torch\n")
+    look = "import torch, torchvision, weft; print(torch is weft, torchvision.__file__)"
+    prepare = "import weft; weft.as_torch('torch'); " if chosen == "the call" else ""
+    inner = (
+        f"import subprocess, sys; {look}; print(subprocess.check_output([sys.executable, '-c', {look!r}], text=True))"
+    )
+    environment = os.environ | ({} if prepare else {"WEFT_AS_TORCH": "torch"})
+    start = [sys.executable, "-c", prepare + inner]
+    done = subprocess.run(start, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.stdout.split() == ["True", str(tmp_path / "torchvision.py")] * 2, done.stderr
+    done = python("-c", "import weft; weft.as_torch('torchaudio')", cwd=tmp_path)
+    assert "ValueError: as_torch(): the names are torch, torchvision, torchtext; got torchaudio" in done.stderr
+
+
 @pytest.mark.parametrize("form", [["-c", "SOURCE", "a", "-x"], ["-", "a", "-x"]])
 def test_code_and_standard_input_see_what_python_shows_them(tmp_path, form):
     source = "import sys; print(sys.argv, sys.path[0], __name__, __package__, __spec__, __doc__); 1 / 0"

@@ -368,3 +368,25 @@ def test_a_library_of_compiled_operators_is_refused_with_the_reason(tmp_path):
     with pytest.raises(OSError, match=r"compiled against PyTorch's C\+\+ library.*weft\.library\.define"):
         weft.ops.load_library(library_file)
     assert weft.ops.loaded_libraries == set()
+
+
+def test_the_older_forms_take_the_library_first(lib):
+    """torchvision's operators for tensors without memory are registered so."""
+
+    @library.define(lib, "older(Tensor x) -> Tensor")
+    def older(x):
+        return x * 2
+
+    @library.impl(lib, "older", "Meta")
+    def shape_of(x):
+        return x.new_empty(7)
+
+    assert ops.older(weft.ones(2)).tolist() == [2, 2]
+    assert ops.older(weft.ones(2, device="meta")).shape == (7,)
+
+
+def test_functions_are_registered_by_dispatch_keys_too(lib):
+    lib.define("by_key(Tensor x) -> Tensor")
+    library.impl("test_operators::by_key", ("CPU", "Meta"), lambda x: x * 2, lib=lib)
+    assert ops.by_key(weft.ones(2)).tolist() == [2, 2]
+    assert ops.by_key(weft.ones(2, device="meta")).is_meta

@@ -19,7 +19,7 @@ from types import CodeType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 import weft
-from _weft_as_torch import ROOTS, VERSIONS, TorchNames
+from _weft_as_torch import ROOTS, VERSIONS, TorchNames, active
 from weft import _display_name
 from weft._as_torch import paths
 from weft._as_torch.unloaded import content, is_loaded, unloaded
@@ -284,7 +284,7 @@ def torch_name(name: str) -> str | None:
     if name.startswith(BACKENDS) or public_module(name) != name:
         return None
     own, root = next((own, root) for root, own in reversed(ROOTS.items()) if f"{name}.".startswith(f"{own}."))
-    return root + name.removeprefix(own)
+    return root + name.removeprefix(own) if root in active else None
 
 
 def rename(name: str, module: ModuleType) -> None:

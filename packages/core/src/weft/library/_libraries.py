@@ -12,6 +12,7 @@ from weft.library._operators import (
     DEVICE_KEYS,
     EXPLICIT,
     IMPLICIT,
+    KEYS,
     META,
     Operator,
     add_operator,
@@ -273,15 +274,18 @@ def library_for(lib: Library | None, name: str, kind: str = "FRAGMENT") -> Libra
     return made
 
 
-def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any = ()) -> None:
+def define(qualname: str | Library, schema: str, *args: Any, lib: Library | None = None, tags: Any = ()) -> Any:
     """Define an operator.
 
     Parameters
     ----------
     qualname : str
-        With its namespace, ``"mylib::scale"``.
+        With its namespace, ``"mylib::scale"``. In the older form it is a `Library`, the schema has the name, and the
+        result is a decorator of the function.
     schema : str
         ``"(Tensor x, float by=2.0) -> Tensor"``.
+    *args
+        In the older form the alias analysis.
     lib : Library, optional
         Whose end it shares.
     tags : weft.Tag or sequence of them
@@ -291,6 +295,8 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
     ValueError
         If the name has no namespace, or the schema does not begin with its arguments.
     """
+    if isinstance(qualname, Library):
+        return defining(qualname, qualname.define(schema, *args))
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     split_name(qualname)
@@ -300,12 +306,26 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
             f'"{schema}"'
         )
     library_for(lib, qualname).define(f"{qualname.partition('::')[2]}{schema.lstrip()}", tags=tags)
+    return None
+
+
+def defining(lib: Library, name: str, dispatch_key: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that registers a function with an operator of a library."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        lib.impl(name, function, dispatch_key)
+        return function
+
+    return register
 
 
 def keys_of(types: Any) -> list[str]:
-    """The dispatch keys of types of devices."""
+    """The dispatch keys of types of devices; a key stands for itself."""
     found = []
     for each in (types,) if isinstance(types, str) else types:
+        if each in KEYS:
+            found.append(each)
+            continue
         found.append(EXPLICIT if each == "default" else DEVICE_KEYS.get(device(each).type, ""))
         if not found[-1]:
             raise RuntimeError(
@@ -314,16 +334,22 @@ def keys_of(types: Any) -> list[str]:
     return found
 
 
-def impl(qualname: str, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
+def impl(qualname: str | Library, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
     """Register a function for an operator on some types of devices. May be a decorator.
 
     Parameters
     ----------
     qualname : str
     types : str or sequence of str
-        Types of devices, or "default": all.
+        Types of devices, "default" (all) or dispatch keys.
     func : callable, optional
+
+    Notes
+    -----
+    In the older form the arguments are a `Library`, the operator's name in it, and the dispatch key.
     """
+    if isinstance(qualname, Library):
+        return defining(qualname, types, func or "")
     keys = keys_of(types)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
