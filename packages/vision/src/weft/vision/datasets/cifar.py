@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pickle
-import tarfile
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from PIL import Image
 
-from weft.vision.datasets.utils import check_integrity, download_url
-from weft.vision.datasets.vision import Transform, VisionDataset
+from weft.vision.datasets._published import Archive, ArrayImages
+from weft.vision.datasets.utils import StrPath
+from weft.vision.datasets.vision import Transform
 
 
 class _Batch(pickle.Unpickler):
@@ -31,7 +30,7 @@ class _Batch(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-class CIFAR10(VisionDataset):
+class CIFAR10(ArrayImages):
     """60,000 pictures of 32 x 32 pixels in ten classes: 50,000 to train with and 10,000 to test.
 
     Samples are (PIL picture of mode "RGB", class from 0 to 9).
@@ -66,9 +65,9 @@ class CIFAR10(VisionDataset):
     """
 
     base_folder: ClassVar[str] = "cifar-10-batches-py"
-    url: ClassVar[str] = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
-    filename: ClassVar[str] = "cifar-10-python.tar.gz"
-    tgz_md5: ClassVar[str] = "c58f30108f718f92721af3b95e74349a"
+    _archives = (
+        Archive("https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz", "c58f30108f718f92721af3b95e74349a"),
+    )
     train_list: ClassVar[list[str]] = [f"data_batch_{number}" for number in range(1, 6)]
     test_list: ClassVar[list[str]] = ["test_batch"]
     meta: ClassVar[tuple[str, str]] = ("batches.meta", "label_names")
@@ -76,22 +75,16 @@ class CIFAR10(VisionDataset):
 
     def __init__(
         self,
-        root: str | Path,
+        root: StrPath,
         train: bool = True,
         transform: Transform | None = None,
         target_transform: Transform | None = None,
         download: bool = False,
     ) -> None:
         super().__init__(root, transform=transform, target_transform=target_transform)
-        self._folder = Path(root).expanduser() / self.base_folder
+        self._folder = Path(self.root) / self.base_folder
         self.train = train
-        if download and not self._is_there():
-            self.download()
-        if not self._is_there():
-            raise RuntimeError(
-                f"{type(self).__name__}: there is no {self._folder} with {', '.join(self._names)}; put the archive's "
-                "content there, or pass download=True"
-            )
+        self._obtain(*(self._folder / name for name in [*self._names, self.meta[0]]), download=download)
         batches = [self._read(name) for name in self._names]
         pixels = np.concatenate([np.asarray(batch["data"], np.uint8) for batch in batches])
         self.data = pixels.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
@@ -107,9 +100,6 @@ class CIFAR10(VisionDataset):
     def _names(self) -> list[str]:
         return self.train_list if self.train else self.test_list
 
-    def _is_there(self) -> bool:
-        return all((self._folder / name).is_file() for name in [*self._names, self.meta[0]])
-
     def _read(self, name: str) -> dict[str, Any]:
         try:
             with open(self._folder / name, "rb") as file:
@@ -117,21 +107,6 @@ class CIFAR10(VisionDataset):
         except (pickle.UnpicklingError, EOFError, UnicodeDecodeError) as error:
             raise ValueError(f"{type(self).__name__}: {self._folder / name} is damaged ({error})") from error
         return {key if isinstance(key, str) else key.decode("latin1"): value for key, value in found.items()}
-
-    def download(self) -> None:
-        """Fetch the archive unless it is there, check it, and take the files out."""
-        archive = self._folder.parent / self.filename
-        if not check_integrity(archive, self.tgz_md5):
-            download_url(self.url, archive, self.tgz_md5)
-        with tarfile.open(archive) as tar:
-            tar.extractall(self._folder.parent, filter="data")
-
-    def __getitem__(self, index: int) -> tuple[Any, Any]:
-        """Return (picture, class)."""
-        return self._apply(Image.fromarray(self.data[index]), self.targets[index])
-
-    def __len__(self) -> int:
-        return len(self.data)
 
     def extra_repr(self) -> str:
         """Say which part it is."""
@@ -142,9 +117,9 @@ class CIFAR100(CIFAR10):
     """As `CIFAR10`, with a hundred classes: ``cifar-100-python``."""
 
     base_folder = "cifar-100-python"
-    url = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
-    filename = "cifar-100-python.tar.gz"
-    tgz_md5 = "eb9058c3a382ffc7106e4002c42a8d85"
+    _archives = (
+        Archive("https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz", "eb9058c3a382ffc7106e4002c42a8d85"),
+    )
     train_list: ClassVar[list[str]] = ["train"]
     test_list: ClassVar[list[str]] = ["test"]
     meta = ("meta", "fine_label_names")

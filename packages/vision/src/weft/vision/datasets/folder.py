@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
+from weft.vision.datasets.utils import StrPath
 from weft.vision.datasets.vision import Transform, VisionDataset
 
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
@@ -24,7 +24,7 @@ def is_image_file(filename: str) -> bool:
     return has_file_allowed_extension(filename, IMG_EXTENSIONS)
 
 
-def find_classes(directory: str | Path) -> tuple[list[str], dict[str, int]]:
+def find_classes(directory: StrPath) -> tuple[list[str], dict[str, int]]:
     """Return the sorted names of the folders in ``directory``, and the number of each.
 
     Raises
@@ -41,7 +41,7 @@ def find_classes(directory: str | Path) -> tuple[list[str], dict[str, int]]:
 
 
 def make_dataset(
-    directory: str | Path,
+    directory: StrPath,
     class_to_idx: dict[str, int] | None = None,
     extensions: str | tuple[str, ...] | None = None,
     is_valid_file: Callable[[str], bool] | None = None,
@@ -93,7 +93,7 @@ def make_dataset(
     return samples
 
 
-def pil_loader(path: str | Path) -> Image.Image:
+def pil_loader(path: StrPath) -> Image.Image:
     """Return the picture in a file, in the mode "RGB"."""
     with open(path, "rb") as file:
         return Image.open(file).convert("RGB")
@@ -131,7 +131,7 @@ class DatasetFolder(VisionDataset):
 
     def __init__(
         self,
-        root: str | Path,
+        root: StrPath,
         loader: Callable[[str], Any],
         extensions: tuple[str, ...] | None = None,
         transform: Transform | None = None,
@@ -147,13 +147,13 @@ class DatasetFolder(VisionDataset):
         self.samples = self.make_dataset(self.root, self.class_to_idx, extensions, is_valid_file, allow_empty)
         self.targets = [target for _, target in self.samples]
 
-    def find_classes(self, directory: str | Path) -> tuple[list[str], dict[str, int]]:
+    def find_classes(self, directory: StrPath) -> tuple[list[str], dict[str, int]]:
         """Return classes and their numbers; a subclass may find them otherwise."""
         return find_classes(directory)
 
     @staticmethod
     def make_dataset(
-        directory: str | Path,
+        directory: StrPath,
         class_to_idx: dict[str, int],
         extensions: tuple[str, ...] | None = None,
         is_valid_file: Callable[[str], bool] | None = None,
@@ -180,7 +180,7 @@ class ImageFolder(DatasetFolder):
 
     def __init__(
         self,
-        root: str | Path,
+        root: StrPath,
         transform: Transform | None = None,
         target_transform: Transform | None = None,
         loader: Callable[[str], Any] = default_loader,

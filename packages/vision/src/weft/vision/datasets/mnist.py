@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import lzma
+import shutil
 import string
-import zipfile
 import zlib
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,15 +14,21 @@ import numpy as np
 from PIL import Image
 
 import weft
-from weft.vision.datasets.utils import calculate_md5, download_url
+from weft.vision.datasets.utils import (
+    StrPath,
+    calculate_md5,
+    download_url,
+    extract_archive,
+    verify_str_arg,
+)
 from weft.vision.datasets.vision import Transform, VisionDataset
 
 # The third byte of an IDX file; all its numbers are big-endian.
 _IDX_DTYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
-def read_idx(path: str | Path) -> np.ndarray[Any, Any]:
-    """Read an array from a file in the IDX format, compressed by gzip or not.
+def read_idx(path: StrPath) -> np.ndarray[Any, Any]:
+    """Read an array from a file in the IDX format, compressed by gzip or xz or not.
 
     Parameters
     ----------
@@ -42,11 +49,13 @@ def read_idx(path: str | Path) -> np.ndarray[Any, Any]:
     number of axes, each axis' length in four bytes, then the values with the last axis changing fastest.
     """
     content = Path(path).read_bytes()
-    if content[:2] == b"\x1f\x8b":
-        try:
-            content = gzip.decompress(content)
-        except (EOFError, OSError, zlib.error) as error:
-            raise ValueError(f"read_idx: {path} is a damaged gzip file ({error}); fetch it again") from error
+    for mark, decompress in ((b"\x1f\x8b", gzip.decompress), (b"\xfd7zXZ\0", lzma.decompress)):
+        if content.startswith(mark):
+            try:
+                content = decompress(content)
+            except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+                format = decompress.__module__
+                raise ValueError(f"read_idx: {path} is a damaged {format} file ({error}); fetch it again") from error
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in _IDX_DTYPES:
         raise ValueError(
             f"read_idx: {path} is not an IDX file: it begins with {content[:4].hex(' ') or 'nothing'}, expected 00 00, "
@@ -110,13 +119,14 @@ class MNIST(VisionDataset):
         ("t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3"),
         ("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c"),
     ]
+    _label_dims: ClassVar[int] = 1
     classes: list[str] = [  # noqa: RUF012  (EMNIST has its own for each split)
         f"{digit} - {name}" for digit, name in enumerate("zero one two three four five six seven eight nine".split())
     ]
 
     def __init__(
         self,
-        root: str | Path,
+        root: StrPath,
         train: bool = True,
         transform: Transform | None = None,
         target_transform: Transform | None = None,
@@ -127,9 +137,9 @@ class MNIST(VisionDataset):
         if download:
             self.download()
         images, labels = (self._read(name) for name in self._names())
-        if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
+        if images.ndim != 3 or labels.ndim != self._label_dims or len(images) != len(labels):
             raise ValueError(
-                f"{type(self).__name__}: expected pictures (N, H, W) and classes (N,), got {images.shape} and "
+                f"{type(self).__name__}: expected pictures (N, H, W) and as many targets, got {images.shape} and "
                 f"{labels.shape} in {self.raw_folder}: the files do not belong together"
             )
         self.data = weft.from_numpy(images)
@@ -156,8 +166,8 @@ class MNIST(VisionDataset):
     def download(self) -> None:
         """Fetch the files that are not there, and check them by their MD5 sums."""
         for name, md5 in self.resources:
-            if self._find(name.removesuffix(".gz")) is None:
-                download_url([mirror + name for mirror in self.mirrors], self.raw_folder / name, md5)
+            if self._find(name.rpartition(".")[0]) is None:
+                download_url([mirror + name for mirror in self.mirrors], self.raw_folder, name, md5)
 
     def extra_repr(self) -> str:
         """Return the line that names the part."""
@@ -170,7 +180,7 @@ class MNIST(VisionDataset):
 
     def _find(self, name: str) -> Path | None:
         """Return the path of a file, as it is or compressed."""
-        paths = (self.raw_folder / name, self.raw_folder / f"{name}.gz")
+        paths = [self.raw_folder / f"{name}{ending}" for ending in ("", ".gz", ".xz")]
         return next((path for path in paths if path.is_file()), None)
 
     def _read(self, name: str) -> np.ndarray[Any, Any]:
@@ -260,7 +270,7 @@ class EMNIST(MNIST):
     resources: ClassVar[list[tuple[str, str]]] = []
     _alike = frozenset("cijklmopsuvwxyz")  # letters whose small form is merged with the capital
 
-    def __init__(self, root: str | Path, split: str, **kwargs: Any) -> None:
+    def __init__(self, root: StrPath, split: str, **kwargs: Any) -> None:
         if split not in self.splits:
             raise ValueError(f"EMNIST: split must be one of {', '.join(self.splits)}, got {split!r}")
         self.split = split
@@ -287,9 +297,83 @@ class EMNIST(MNIST):
         if all(self._find(name) is not None for name in self._names()):
             return
         archive = self.raw_folder / "gzip.zip"
-        download_url(self.url, archive, self.md5)
-        with zipfile.ZipFile(archive) as members:
-            for member in members.namelist():
-                if member.endswith("-ubyte.gz"):
-                    (self.raw_folder / Path(member).name).write_bytes(members.read(member))
-        archive.unlink()
+        download_url(self.url, self.raw_folder, archive.name, self.md5)
+        extract_archive(archive, remove_finished=True)
+        for path in (self.raw_folder / "gzip").glob("*-ubyte.gz"):
+            path.replace(self.raw_folder / path.name)
+        shutil.rmtree(self.raw_folder / "gzip")
+
+
+class QMNIST(MNIST):
+    """The digits of NIST again, prepared as MNIST was, with who wrote them; files in ``root/QMNIST/raw``.
+
+    Samples are (PIL picture of mode "L", class), or with ``compat=False`` (picture, int64 tensor of eight numbers:
+    class, group of writers, writer, index of the digit among the writer's, class in NIST's numbering, index in NIST's
+    field, and two unused ones).
+
+    Parameters
+    ----------
+    root : path
+    what : {"train", "test", "test10k", "test50k", "nist"}, optional
+        "test10k" is MNIST's test part, "test50k" what its authors left out, "nist" everything. By default of ``train``.
+    compat : bool, default True
+        The target is the class alone.
+    train : bool, default True
+        The training part or the test part, where ``what`` is not given.
+    **kwargs
+        As of `MNIST`.
+
+    References
+    ----------
+    C. Yadav, L. Bottou: Cold case: the lost MNIST digits. arXiv:1905.10498.
+    """
+
+    _label_dims = 2
+    subsets: ClassVar[dict[str, str]] = {
+        "train": "train",
+        "test": "test",
+        "test10k": "test",
+        "test50k": "test",
+        "nist": "nist",
+    }
+    mirrors: ClassVar[list[str]] = ["https://raw.githubusercontent.com/facebookresearch/qmnist/master/"]
+    _files: ClassVar[dict[str, list[tuple[str, str]]]] = {
+        "train": [
+            ("qmnist-train-images-idx3-ubyte.gz", "ed72d4157d28c017586c42bc6afe6370"),
+            ("qmnist-train-labels-idx2-int.gz", "0058f8dd561b90ffdd0f734c6a30e5e4"),
+        ],
+        "test": [
+            ("qmnist-test-images-idx3-ubyte.gz", "1394631089c404de565df7b7aeaf9412"),
+            ("qmnist-test-labels-idx2-int.gz", "5b5b05890a5e13444e108efe57b788aa"),
+        ],
+        "nist": [
+            ("xnist-images-idx3-ubyte.xz", "7f124b3b8ab81486c9d8c2749c17f834"),
+            ("xnist-labels-idx2-int.xz", "5ed0e788978e45d4a8bd4b7caec3d79d"),
+        ],
+    }
+
+    def __init__(
+        self, root: StrPath, what: str | None = None, compat: bool = True, train: bool = True, **kwargs: Any
+    ) -> None:
+        if what is None:
+            what = "train" if train else "test"
+        self.what = verify_str_arg(what, "what", self.subsets)
+        self.compat = compat
+        self.resources = self._files[self.subsets[what]]  # type: ignore[misc]
+        super().__init__(root, train, **kwargs)
+        part = {"test10k": slice(10000), "test50k": slice(10000, None)}.get(what, slice(None))
+        self.data, self.targets = self.data[part], self.targets[part]
+
+    def _names(self) -> tuple[str, str]:
+        pictures, labels = (name.rpartition(".")[0] for name, _ in self.resources)
+        return pictures, labels
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        """Return (picture, class), or (picture, the eight numbers)."""
+        target = self.targets[index]
+        picture = Image.fromarray(self.data[index].numpy())
+        return self._apply(picture, int(target[0]) if self.compat else target)
+
+    def extra_repr(self) -> str:
+        """Return the line that names the part."""
+        return f"Split: {self.what}"

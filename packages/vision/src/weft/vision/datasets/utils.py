@@ -1,63 +1,101 @@
-"""Fetching and checking the files of data sets."""
+"""Fetching, checking and unpacking the files of data sets, and the formats that several of them share."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
+import lzma
 import os
-import tempfile
+import re
+import shutil
+import tarfile
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlparse
+
+StrPath = str | os.PathLike[str]
 
 _CHUNK = 1 << 20
+_USER_AGENT = "weft-vision"
+_GOOGLE_DRIVE = "https://drive.usercontent.google.com/download?id={}&export=download&confirm=t"
+_OPENERS: dict[str, Callable[..., IO[bytes]]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}  # type: ignore[dict-item]
+_TAR_ENDINGS = (".tar", ".tgz", ".tbz", ".tbz2", *(f".tar{ending}" for ending in _OPENERS))
 
 
-def calculate_md5(fpath: str | Path) -> str:
+# Checksums -----------------------------------------------------------------------------------------------
+
+
+def calculate_md5(fpath: StrPath, chunk_size: int = _CHUNK) -> str:
     """Return the MD5 checksum of a file, in hexadecimal digits.
 
     MD5 tells a damaged download from a whole one, which is its use here; it is no proof against forgery.
     """
     digest = hashlib.md5(usedforsecurity=False)
     with open(fpath, "rb") as file:
-        while chunk := file.read(_CHUNK):
+        while chunk := file.read(chunk_size):
             digest.update(chunk)
     return digest.hexdigest()
 
 
-def check_integrity(fpath: str | Path, md5: str | None = None) -> bool:
+def check_md5(fpath: StrPath, md5: str, **kwargs: Any) -> bool:
+    """Return whether the file has that checksum; ``kwargs`` as of `calculate_md5`."""
+    return calculate_md5(fpath, **kwargs) == md5
+
+
+def check_integrity(fpath: StrPath, md5: str | None = None) -> bool:
     """Return whether the file exists and, where ``md5`` is given, has that checksum."""
-    return os.path.isfile(fpath) and (md5 is None or calculate_md5(fpath) == md5)
+    return os.path.isfile(fpath) and (md5 is None or check_md5(fpath, md5))
 
 
-def download_url(urls: str | Sequence[str], path: Path, md5: str | None = None, timeout: float = 30.0) -> None:
-    """Fetch a file from the first of several addresses that has it whole.
+# Downloads -----------------------------------------------------------------------------------------------
+
+
+def download_url(
+    url: str | Sequence[str],
+    root: StrPath,
+    filename: StrPath | None = None,
+    md5: str | None = None,
+    max_redirect_hops: int = 3,
+) -> None:
+    """Fetch a file into a folder, from the first of several addresses that has it whole.
+
+    A file that is there and has the checksum is kept. A download that breaks off leaves ``<filename>.part``, and the
+    next call goes on from there where the server allows it; the file gets its name only when it is complete.
 
     Parameters
     ----------
-    urls : str or sequence of str
+    url : str or sequence of str
         Addresses of the same file.
-    path : Path
-        Where to put it. A file that is there and has the checksum is kept; it appears only when it is complete.
+    root : path
+        The folder; it is made if it is missing.
+    filename : str, optional
+        The file's name, by default the last part of the address.
     md5 : str, optional
         The checksum that it must have.
-    timeout : float, default 30
-        Seconds to wait for an answer.
+    max_redirect_hops : int
+        Accepted; redirections are followed as `urllib` does.
 
     Raises
     ------
     RuntimeError
         If no address gave the file; the message has what each answered.
     """
+    urls = [url] if isinstance(url, str) else list(url)
+    path = Path(root).expanduser() / (filename or os.path.basename(urlparse(urls[0]).path))
     if check_integrity(path, md5):
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     failures = []
-    for url in [urls] if isinstance(urls, str) else urls:
+    for each in urls:
         try:
-            _fetch(url, path, md5, timeout)
+            _fetch(_address_of_drive_file(each), path, md5)
         except (urllib.error.URLError, OSError, ValueError) as error:
-            failures.append(f"{url}: {error}")
+            failures.append(f"{each}: {error}")
         else:
             return
     raise RuntimeError(
@@ -67,16 +105,202 @@ def download_url(urls: str | Sequence[str], path: Path, md5: str | None = None, 
     )
 
 
-def _fetch(url: str, path: Path, md5: str | None, timeout: float) -> None:
-    """Write what ``url`` answers to a new file beside ``path``, check it, and give it its name."""
-    request = urllib.request.Request(url, headers={"User-Agent": "weft-vision"})
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+def download_file_from_google_drive(
+    file_id: str, root: StrPath, filename: StrPath | None = None, md5: str | None = None
+) -> None:
+    """Fetch a public file of Google Drive by its id; the rest as of `download_url`."""
+    download_url(_GOOGLE_DRIVE.format(file_id), root, filename or file_id, md5)
+
+
+def _address_of_drive_file(url: str) -> str:
+    """Return the address of a file's content where ``url`` is that of its page on Google Drive, else ``url``."""
+    parts = urlparse(url)
+    found = re.match(r"/file/d/([^/]+)", parts.path)
+    return _GOOGLE_DRIVE.format(found[1]) if found and re.match(r"(drive|docs)\.google\.com$", parts.netloc) else url
+
+
+def _fetch(url: str, path: Path, md5: str | None, timeout: float = 30.0) -> None:
+    """Write what ``url`` answers to a ``.part`` beside ``path``, check it, and give it its name."""
+    partial = path.with_name(path.name + ".part")
+    resumed = partial.exists()
+    _append(url, partial, timeout)
+    if md5 is not None and (found := calculate_md5(partial)) != md5:
+        partial.unlink()
+        if resumed:  # its beginning may be of an older file
+            _fetch(url, path, md5, timeout)
+            return
+        raise ValueError(f"the file has MD5 {found}, expected {md5}: damaged, or changed by its publisher")
+    os.replace(partial, path)
+
+
+def _append(url: str, partial: Path, timeout: float) -> None:
+    """Fetch what is missing from the end of a file, or the whole where the server does not send parts."""
+    there = partial.stat().st_size if partial.exists() else 0
+    headers = {"User-Agent": _USER_AGENT} | ({"Range": f"bytes={there}-"} if there else {})
     try:
-        with os.fdopen(handle, "wb") as file, urllib.request.urlopen(request, timeout=timeout) as answer:
+        answer = urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=timeout)
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and there:  # nothing follows: the part was whole
+            return
+        raise
+    with answer:
+        if url.startswith(_GOOGLE_DRIVE.partition("?")[0]) and "text/html" in answer.headers.get("Content-Type", ""):
+            raise ValueError("Google Drive answers with a page, not the file: its quota is used up, or it is private")
+        is_rest = getattr(answer, "status", None) == 206
+        expected = answer.length if hasattr(answer, "length") else None
+        written = 0
+        with open(partial, "ab" if is_rest else "wb") as file:
             while chunk := answer.read(_CHUNK):
                 file.write(chunk)
-        if md5 is not None and (found := calculate_md5(name)) != md5:
-            raise ValueError(f"the file has MD5 {found}, expected {md5}: damaged, or changed by its publisher")
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+                written += len(chunk)
+    if expected is not None and written < expected:
+        raise OSError(f"the connection ended after {written:,} of {expected:,} bytes; try again, it goes on from there")
+
+
+# Archives ------------------------------------------------------------------------------------------------
+
+
+def extract_archive(from_path: StrPath, to_path: StrPath | None = None, remove_finished: bool = False) -> StrPath:
+    """Unpack an archive, or a single compressed file, by the ending of its name.
+
+    Archives may be hostile: a member that would be written outside of ``to_path`` raises, and so do links that lead
+    outside and devices.
+
+    Parameters
+    ----------
+    from_path : path
+        Ends in .zip, .tar, .tgz, .tbz, .tbz2, .tar.gz, .tar.bz2 or .tar.xz, or in .gz, .bz2 or .xz for a single file.
+    to_path : path, optional
+        The folder to write into, by default that of the archive.
+    remove_finished : bool, default False
+        Delete the archive afterwards.
+
+    Returns
+    -------
+    str or Path, as ``from_path`` is
+        The folder, or the single file.
+
+    Raises
+    ------
+    RuntimeError
+        If the ending is another.
+    ValueError
+        If a member would be written outside of the folder.
+    """
+    source = Path(from_path)
+    target = source.parent if to_path is None else Path(to_path).expanduser()
+    target.mkdir(parents=True, exist_ok=True)
+    name = source.name.lower()
+    if name.endswith(_TAR_ENDINGS):
+        _extract_tar(source, target)
+    elif name.endswith(".zip"):
+        _extract_zip(source, target)
+    elif source.suffix in _OPENERS:
+        target /= source.stem
+        with _OPENERS[source.suffix](source, "rb") as packed, open(target, "wb") as file:
+            shutil.copyfileobj(packed, file, _CHUNK)
+    else:
+        raise RuntimeError(
+            f"extract_archive: the name of {source} must end in one of {', '.join([*_TAR_ENDINGS, '.zip', *_OPENERS])}"
+        )
+    if remove_finished:
+        source.unlink()
+    return os.fspath(target) if isinstance(from_path, str) else target
+
+
+def _extract_tar(source: Path, target: Path) -> None:
+    try:
+        with tarfile.open(source) as tar:
+            tar.extractall(target, filter="data")
+    except tarfile.FilterError as error:
+        raise ValueError(f"extract_archive: {source} is refused: {error}") from error
+
+
+def _extract_zip(source: Path, target: Path) -> None:
+    inside = target.resolve()
+    with zipfile.ZipFile(source) as archive:
+        for name in archive.namelist():
+            if not (inside / name).resolve().is_relative_to(inside):
+                raise ValueError(f"extract_archive: {source} is refused: {name!r} would be written outside of {target}")
+        archive.extractall(target)
+
+
+def download_and_extract_archive(
+    url: str,
+    download_root: StrPath,
+    extract_root: StrPath | None = None,
+    filename: StrPath | None = None,
+    md5: str | None = None,
+    remove_finished: bool = False,
+) -> None:
+    """Fetch an archive and unpack it: see `download_url` and `extract_archive`.
+
+    Parameters
+    ----------
+    url : str
+    download_root : path
+        The folder for the archive.
+    extract_root : path, optional
+        The folder for its content, by default the same.
+    filename : str, optional
+        The archive's name, by default the last part of the address.
+    md5 : str, optional
+        The checksum that the archive must have.
+    remove_finished : bool, default False
+        Delete the archive afterwards.
+    """
+    folder = Path(download_root).expanduser()
+    name = filename or os.path.basename(urlparse(url).path)
+    download_url(url, folder, name, md5)
+    extract_archive(folder / name, folder if extract_root is None else extract_root, remove_finished)
+
+
+# Folders and arguments -----------------------------------------------------------------------------------
+
+
+def list_dir(root: StrPath, prefix: bool = False) -> list[str]:
+    """Return the sorted names of the folders in a folder; with ``prefix`` their paths."""
+    return _names(root, prefix, os.path.isdir)
+
+
+def list_files(root: StrPath, suffix: str, prefix: bool = False) -> list[str]:
+    """Return the sorted names of the files in a folder that end in ``suffix``; with ``prefix`` their paths."""
+    return _names(root, prefix, lambda path: os.path.isfile(path) and path.endswith(suffix))
+
+
+def _names(root: StrPath, prefix: bool, keep: Callable[[str], bool]) -> list[str]:
+    root = os.path.expanduser(root)
+    kept = [name for name in sorted(os.listdir(root)) if keep(os.path.join(root, name))]
+    return [os.path.join(root, name) for name in kept] if prefix else kept
+
+
+def iterable_to_str(iterable: Iterable[Any]) -> str:
+    """Return the items between single quotes: ``'a', 'b'``."""
+    return ", ".join(f"'{item}'" for item in iterable)
+
+
+def verify_str_arg(
+    value: Any, arg: str | None = None, valid_values: Iterable[Any] | None = None, custom_msg: str | None = None
+) -> Any:
+    """Return ``value`` if it is a string, and one of ``valid_values`` where they are given.
+
+    Parameters
+    ----------
+    value : str
+    arg : str, optional
+        The argument's name, for the message.
+    valid_values : iterable of str, optional
+    custom_msg : str, optional
+        The message in place of the usual one if the value is none of them.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    name = arg or "the value"
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a str, got {type(value).__name__}: {value!r}")
+    if valid_values is not None and value not in (valid := list(valid_values)):
+        raise ValueError(custom_msg or f"{name} must be one of {iterable_to_str(valid)}; got {value!r}")
+    return value

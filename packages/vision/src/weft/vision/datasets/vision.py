@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from weft.utils.data import Dataset
+from weft.vision.datasets.utils import StrPath
 
 Transform = Callable[..., Any]
 
@@ -33,7 +34,7 @@ class VisionDataset(Dataset[Any]):
 
     def __init__(
         self,
-        root: str | Path | None = None,
+        root: StrPath | None = None,
         transforms: Transform | None = None,
         transform: Transform | None = None,
         target_transform: Transform | None = None,
@@ -43,7 +44,7 @@ class VisionDataset(Dataset[Any]):
                 f"{type(self).__name__}: pass either transforms (called with picture and target) or "
                 "transform/target_transform (called with one of them), not both"
             )
-        self.root = Path(root).expanduser() if isinstance(root, str) else root
+        self.root: Any = os.path.expanduser(root) if isinstance(root, str) else root
         self.transform = transform
         self.target_transform = target_transform
         if transforms is None and (transform is not None or target_transform is not None):
@@ -63,8 +64,8 @@ class VisionDataset(Dataset[Any]):
         if self.root is not None:
             body.append(f"Root location: {self.root}")
         body += self.extra_repr().splitlines()
-        if self.transforms is not None:
-            body += repr(self.transforms).splitlines()
+        if getattr(self, "transforms", None) is not None:
+            body.append(repr(self.transforms))
         return "\n".join([f"Dataset {type(self).__name__}", *("    " + line for line in body)])
 
     def extra_repr(self) -> str:
@@ -72,7 +73,15 @@ class VisionDataset(Dataset[Any]):
         return ""
 
     def _apply(self, picture: Any, target: Any) -> tuple[Any, Any]:
-        """Return the sample as the transforms leave it."""
+        """Return the sample as ``transform`` and ``target_transform`` leave it; they may be set anew at any time."""
+        if self.transform is not None:
+            picture = self.transform(picture)
+        if self.target_transform is not None:
+            target = self.target_transform(target)
+        return picture, target
+
+    def _apply_jointly(self, picture: Any, target: Any) -> tuple[Any, Any]:
+        """Return the sample as ``transforms`` leaves it, which sees the picture and its target together."""
         return (picture, target) if self.transforms is None else self.transforms(picture, target)
 
 
