@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from weft.vision.transforms.v2._color import *
     from weft.vision.transforms.v2._container import *
     from weft.vision.transforms.v2._geometry import *
+    from weft.vision.transforms.v2._meta import *
     from weft.vision.transforms.v2._misc import *
     from weft.vision.transforms.v2._temporal import *
     from weft.vision.transforms.v2._transform import Transform as Transform
@@ -37,13 +38,17 @@ __all__ = lazy_package(
             RandomGrayscale RandomInvert RandomPhotometricDistort RandomPosterize RandomSolarize
         """,
         "_container": "Compose RandomApply RandomChoice RandomOrder",
-        "_geometry": "RandomHorizontalFlip RandomVerticalFlip",
+        "_geometry": """
+            CenterCrop ElasticTransform FiveCrop Pad RandomAffine RandomCrop RandomHorizontalFlip RandomIoUCrop
+            RandomPerspective RandomResize RandomResizedCrop RandomRotation RandomShortestSize RandomVerticalFlip
+            RandomZoomOut Resize ScaleJitter TenCrop
+        """,
+        "_meta": "ClampBoundingBoxes ClampKeyPoints ConvertBoundingBoxFormat SetClampingMode",
         "_misc": """
             GaussianBlur GaussianNoise Identity Lambda LinearTransformation Normalize SanitizeBoundingBoxes
             SanitizeKeyPoints ToDtype
         """,
         "_temporal": "UniformTemporalSubsample",
         "_type_conversion": "ConvertImageDtype PILToTensor ToImage ToPILImage ToPureTensor ToTensor",
-        "_first": "CenterCrop Pad RandomAffine RandomCrop RandomResizedCrop RandomRotation Resize",
     },
 )

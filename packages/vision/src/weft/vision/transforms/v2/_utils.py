@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import PIL.Image
 
 from weft.vision import tv_tensors
 from weft.vision.transforms.v2.functional._meta import get_dimensions, get_size
-from weft.vision.transforms.v2.functional._utils import is_pure_tensor
+from weft.vision.transforms.v2.functional._utils import Fill, is_pure_tensor
 
 __all__ = [
     "check_type",
@@ -109,21 +109,76 @@ def _only(found: set[tuple[int, ...]], nothing: str, axes: str) -> tuple[int, ..
     return found.pop()
 
 
-def setup_fill(fill: Any) -> dict[Any, Any]:
-    """Return fills by the type of the input, ``"others"`` for those that are not named.
-
-    Raises
-    ------
-    TypeError
-        If a fill is neither a number nor a sequence of numbers nor None.
-    """
-    fills = fill if isinstance(fill, dict) else {"others": fill}
-    for each in fills.values():
-        if not (each is None or isinstance(each, (int, float, tuple, list))):
-            raise TypeError(f"Got inappropriate fill arg {each!r}, only numbers, tuples, lists and dicts are allowed.")
-    return {of: list(each) if isinstance(each, tuple) else each for of, each in fills.items()}
+# Arguments of transforms
 
 
-def fill_for(fills: dict[Any, Any], input_type: type) -> Any:
-    """Return the fill for inputs of a type."""
+def setup_size(size: Any, message: str = "Please provide only two dimensions (h, w) for size.") -> Sequence[int]:
+    """Return a size given as one number, or a sequence of one or two, as (height, width)."""
+    if isinstance(size, (int, float)):
+        return int(size), int(size)
+    if not isinstance(size, Sequence):
+        raise TypeError(message)
+    if len(size) not in (1, 2):
+        raise ValueError(message)
+    return (size[0], size[0]) if len(size) == 1 else size
+
+
+def check_sequence(x: Any, name: str, lengths: tuple[int, ...]) -> None:
+    """Raise if ``x`` is no sequence of one of these lengths."""
+    wanted = " or ".join(str(length) for length in lengths)
+    if not isinstance(x, Sequence):
+        raise TypeError(f"{name} should be a sequence of length {wanted}, got {x!r}")
+    if len(x) not in lengths:
+        raise ValueError(f"{name} should be a sequence of length {wanted}, got {x!r}")
+
+
+def setup_angle(x: Any, name: str, lengths: tuple[int, ...] = (2,)) -> list[float]:
+    """Return a range of angles: one number d means (-d, d)."""
+    if isinstance(x, (int, float)):
+        if x < 0:
+            raise ValueError(f"If {name} is a single number, it must be positive, got {x}")
+        return [float(-x), float(x)]
+    check_sequence(x, name, lengths)
+    return [float(each) for each in x]
+
+
+def setup_number_or_sequence(x: Any, name: str) -> list[float]:
+    """Return one number, or a sequence of one or two, as two."""
+    if not isinstance(x, (int, float, Sequence)):
+        raise TypeError(f"{name} should be a number or a sequence of numbers, got {type(x).__name__}")
+    numbers = [x] if isinstance(x, (int, float)) else list(x)
+    if len(numbers) not in (1, 2):
+        raise ValueError(f"If {name} is a sequence its length should be 1 or 2, got {len(numbers)}")
+    for each in numbers:
+        if not isinstance(each, (int, float)):
+            raise ValueError(f"{name} should be a sequence of numbers, got {type(each).__name__}")
+    return [float(numbers[0]), float(numbers[-1])]
+
+
+def setup_fill(fill: Any) -> dict[Any, Fill]:
+    """Return what to fill pictures with by their type; of all others under "others"."""
+    if isinstance(fill, dict):
+        return {kind: _checked_fill(value) for kind, value in fill.items()}
+    return {"others": _checked_fill(fill)}
+
+
+def _checked_fill(fill: Any) -> Fill:
+    if fill is None or isinstance(fill, (int, float)):
+        return fill
+    if not isinstance(fill, (tuple, list)):
+        raise TypeError(f"fill should be a number, a tuple or list of them or a dict, got {type(fill).__name__}")
+    return [float(each) for each in fill]
+
+
+def fill_for(fills: dict[Any, Fill], input_type: type) -> Fill:
+    """Return what to fill an input of a type with."""
     return fills[input_type] if input_type in fills else fills.get("others")
+
+
+def check_padding(padding: Any, padding_mode: Any) -> None:
+    """Raise if a padding is not one, two or four int, or its mode is unknown."""
+    sides = padding if isinstance(padding, (tuple, list)) else (padding,)
+    if len(sides) not in (1, 2, 4) or not all(isinstance(each, int) for each in sides):
+        raise ValueError(f"Padding must be an int or a 1, 2, or 4 element of tuple or list, got {padding}.")
+    if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
+        raise ValueError(f"Padding mode should be either constant, edge, reflect or symmetric, got {padding_mode!r}")
