@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import weft
 from weft import Tensor, nn
 from weft.vision.models._api import WeightsEnum, register_model
 
@@ -69,6 +70,41 @@ def _make_divisible(v: float, divisor: int, min_value: int | None = None) -> int
     return near + divisor if near < 0.9 * v else near
 
 
+def check(condition: Any, message: str) -> None:
+    """As the statement ``assert``, but a tracer records it."""
+    weft._assert(condition, message)  # type: ignore[attr-defined]
+
+
+def initialize(
+    model: nn.Module,
+    conv: Callable[[Any], Any] | None = None,
+    linear: Callable[[Any], Any] | None = None,
+    norms: tuple[type[nn.Module], ...] = (nn.BatchNorm2d, nn.GroupNorm),
+    zero_bias: bool = True,
+) -> None:
+    """Set the first values of a model's layers, in the order of its modules.
+
+    Parameters
+    ----------
+    model : Module
+    conv, linear : callable, optional
+        Sets the weight of a convolution or linear layer, which it is given; by default the layer stays as it is.
+    norms : tuple of type
+        Layers whose weight becomes 1 and whose bias becomes 0.
+    zero_bias : bool
+        Whether the bias of layers whose weight is set becomes 0.
+    """
+    for module in model.modules():
+        set_weight = conv if isinstance(module, nn.Conv2d) else linear if isinstance(module, nn.Linear) else None
+        if set_weight is not None:
+            set_weight(module)
+            if zero_bias and module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, norms) and module.weight is not None:
+            nn.init.ones_(module.weight)
+            nn.init.zeros_(module.bias)
+
+
 # Functions that build models -----------------------------------------------------------------------------
 
 
@@ -89,7 +125,7 @@ def builder(
     weights_enum : type
         The weights that it takes.
     model : callable
-        A class or function of the module to which the result belongs.
+        A class or function of the module to which the result belongs, or a `partial` of one.
     *args
         The model's first arguments.
     adapt : callable, optional
@@ -115,7 +151,7 @@ def builder(
         return load_weights(model(*args, **kwargs), weights, progress)
 
     build.__name__ = build.__qualname__ = name
-    build.__module__ = model.__module__
+    build.__module__ = getattr(model, "func", model).__module__
     build.__annotations__["weights"] = weights_enum | None
     build.__doc__ = f"""Build the model ``{name}``.
 
@@ -126,7 +162,7 @@ def builder(
     progress : bool
         Whether to show a bar while they are fetched.
     **kwargs
-        For `{model.__name__}`.
+        For the model's class.
     """
     legacy = handle_legacy_interface(weights=("pretrained", getattr(weights_enum, "IMAGENET1K_V1", None)))
     return register_model()(legacy(build))

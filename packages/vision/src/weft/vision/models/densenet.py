@@ -50,7 +50,12 @@ class _DenseLayer(nn.Module):
     """Normalize, 1 x 1 to few channels, normalize, 3 x 3 to ``growth_rate`` channels."""
 
     def __init__(
-        self, num_input_features: int, growth_rate: int, bn_size: int, drop_rate: float, memory_efficient: bool
+        self,
+        num_input_features: int,
+        growth_rate: int,
+        bn_size: int,
+        drop_rate: float,
+        memory_efficient: bool = False,
     ) -> None:
         super().__init__()
         self.norm1 = nn.BatchNorm2d(num_input_features)

@@ -1,0 +1,217 @@
+"""Models of weft.vision agree with torchvision's.
+
+For each model: for one seed both begin with the same parameters, under the same keys; with the oracle's state both give
+the same output. What is known of the published weights is compared for all models.
+"""
+
+import inspect
+import os
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch, the oracle, is installed in the conformance environment only")
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parent))
+
+import selection
+import torch
+from oracle import torchvision
+
+import weft
+from weft.vision import models
+
+SETTING = os.environ.get("WEFT_CONFORMANCE", "changed")
+NAMES = models.list_models()
+SMALL = 13_000_000  # parameters: what a run takes that does not take all
+
+# What models are built with, by their module or name: small inputs, and no weights of the backbone.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "vision_transformer": {"image_size": 64},
+    "vit_h_14": {"image_size": 56},
+    "googlenet": {"init_weights": True},
+    "inception": {"init_weights": True},
+}
+SHAPES = {"inception": (2, 3, 299, 299), "maxvit": (2, 3, 224, 224), "vit_h_14": (2, 3, 56, 56)}
+GRADIENTS = """
+alexnet convnext_tiny densenet121 efficientnet_b0 efficientnet_v2_s googlenet mnasnet0_5 mobilenet_v2 mobilenet_v3_small
+regnet_y_400mf resnet18 resnext50_32x4d shufflenet_v2_x0_5 squeezenet1_0 swin_v2_t vit_b_32
+""".split()
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of either library: not the claim here
+
+
+def module_of(name: str) -> str:
+    """The last part of the name of the module that has a model."""
+    return models.get_model_builder(name).__module__.rpartition(".")[2]
+
+
+def is_small(name: str) -> bool:
+    return models.get_model_weights(name).DEFAULT.meta["num_params"] < SMALL
+
+
+def taken(names: list[str]) -> list[str]:
+    """The models that this run takes; large ones only where all are taken."""
+    names = [name for name in names if SETTING != "changed" or is_small(name)]
+    return selection.chosen(names, SETTING, lambda name: {models.get_model_builder(name).__module__})
+
+
+def built(name: str) -> tuple[torch.nn.Module, weft.nn.Module]:
+    """The model of either library, for one seed."""
+    arguments = {**ARGUMENTS.get(module_of(name), {}), **ARGUMENTS.get(name, {})}
+    torch.manual_seed(0)
+    weft.manual_seed(0)
+    return torchvision.models.get_model(name, **arguments), models.get_model(name, **arguments)
+
+
+def inputs_of(name: str) -> torch.Tensor:
+    torch.manual_seed(1)
+    return torch.randn(SHAPES.get(name, SHAPES.get(module_of(name), (2, 3, 64, 64))))
+
+
+def translated(state: dict[str, torch.Tensor]) -> dict[str, weft.Tensor]:
+    return {name: weft.from_numpy(value.numpy()) for name, value in state.items()}
+
+
+def fit(model: torch.nn.Module, inputs: torch.Tensor) -> None:
+    """Give normalizations the statistics of a batch, as a training does, and layers that begin with 0 other values."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
+            module.momentum = 1.0
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1 and not parameter.any():
+                parameter.normal_(0, 0.1)
+        model.train()(inputs)
+
+
+def tensors(value: Any) -> Iterator[Any]:
+    """The tensors of an output, in order."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from tensors(each)
+    elif value is not None:
+        yield value
+
+
+def assert_close(ours: Any, theirs: Any, tolerance: float) -> None:
+    """Each tensor differs by less than the tolerance, times the largest element where that is above 1."""
+    pairs = list(zip(tensors(ours), tensors(theirs), strict=True))
+    assert pairs
+    for our, their in pairs:
+        expected = their.detach().numpy()
+        assert tuple(our.shape) == expected.shape
+        limit = tolerance * max(1.0, float(np.abs(expected).max(initial=0.0)))
+        np.testing.assert_allclose(our.detach().numpy(), expected, rtol=0, atol=limit)
+
+
+def parameters(function: Any) -> list[tuple[str, Any, Any]]:
+    """The names, kinds and defaults of a function's parameters."""
+
+    def plain(default: Any) -> Any:
+        if isinstance(default, partial):
+            return default.func.__name__, {key: plain(value) for key, value in default.keywords.items()}
+        return getattr(default, "__name__", default)
+
+    found = inspect.signature(function).parameters
+    if list(found) == ["args", "kwargs"]:  # those of Module, which refuses them
+        return []
+    return [(each.name, each.kind, plain(each.default)) for each in found.values()]
+
+
+@pytest.mark.parametrize("name", taken(NAMES))
+def test_state_and_output(name):
+    """Keys, shapes, dtypes and first values are the oracle's; with its state, so is the output in eval mode."""
+    theirs, ours = built(name)
+    expected, state = theirs.state_dict(), ours.state_dict()
+    assert list(state) == list(expected)
+    assert repr(ours) == repr(theirs)
+    for key, value in expected.items():
+        assert state[key].shape == value.shape
+        np.testing.assert_allclose(state[key].numpy(), value.numpy(), rtol=1e-6, atol=1e-6, err_msg=key)
+    inputs = inputs_of(name)
+    fit(theirs, inputs)
+    ours.load_state_dict(translated(theirs.state_dict()))
+    with torch.no_grad(), weft.no_grad():
+        assert_close(ours.eval()(weft.from_numpy(inputs.numpy())), theirs.eval()(inputs), 1e-4)
+
+
+@pytest.mark.parametrize("name", taken(GRADIENTS))
+def test_gradients(name):
+    theirs, ours = built(name)
+    inputs = inputs_of(name)
+    fit(theirs, inputs)
+    ours.load_state_dict(translated(theirs.state_dict()))
+    for model, each in ((theirs.eval(), inputs), (ours.eval(), weft.from_numpy(inputs.numpy()))):
+        sum((output * output).mean() for output in tensors(model(each))).backward()
+    expected = [each.grad for each in theirs.parameters() if each.grad is not None]
+    scale = max(float(each.abs().max()) for each in expected)
+    found = [each.grad / scale for each in ours.parameters() if each.grad is not None]
+    assert_close(found, [each / scale for each in expected], 1e-4)
+
+
+@pytest.mark.parametrize("name", ["googlenet", "inception_v3"])
+def test_outputs_in_training(name):
+    """The logits of the classifiers in the middle come with the others, under the same names."""
+    if name == "inception_v3" and SETTING != "all":
+        pytest.skip("takes 10 s")
+    theirs, ours = built(name)
+    inputs = inputs_of(name)
+    fit(theirs, inputs)
+    ours.load_state_dict(translated(theirs.state_dict()))
+    torch.manual_seed(2)
+    weft.manual_seed(2)
+    with torch.no_grad(), weft.no_grad():
+        expected, found = theirs.train()(inputs), ours.train()(weft.from_numpy(inputs.numpy()))
+    assert type(found).__name__ == type(expected).__name__
+    assert found._fields == expected._fields
+    assert_close(found, expected, 1e-4)
+
+
+def test_names():
+    """Each package has the public names of torchvision's, and no model that torchvision does not have."""
+    assert set(NAMES) <= set(torchvision.models.list_models())
+    for package in {models.get_model_builder(name).__module__.rpartition(".")[0] for name in NAMES}:
+        theirs = vars(sys.modules[package.replace("weft.vision", "torchvision")])
+        public = {name for name, value in theirs.items() if name[0] != "_" and not inspect.ismodule(value)}
+        assert public <= set(sys.modules[package].__all__)
+
+
+def described(weights: Any) -> dict[str, Any]:
+    """What is known of weights, in the order of the keys; the sentence about them is each library's own."""
+    return {key: value for key, value in sorted(weights.meta.items()) if key != "_docs"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights(name):
+    """Signature and published weights of the function that builds a model: address, transforms and figures."""
+    ours, theirs = models.get_model_builder(name), torchvision.models.get_model_builder(name)
+    assert parameters(ours) == parameters(theirs)
+    weights, expected = models.get_model_weights(name), torchvision.models.get_model_weights(name)
+    assert weights.__name__ == expected.__name__
+    assert {key: each.name for key, each in weights.__members__.items()} == {
+        key: each.name for key, each in expected.__members__.items()
+    }
+    for each in weights:
+        other = expected[each.name]
+        assert each.url == other.url
+        assert repr(each.transforms()) == repr(other.transforms())
+        assert str(described(each)) == str(described(other))
+        assert each.meta["_docs"]
+        assert models.get_weight(str(each)) is each
+
+
+@pytest.mark.parametrize("name", sorted({models.get_model_builder(name).__module__ for name in NAMES}))
+def test_classes(name):
+    """Each class of a family has the parameters of torchvision's."""
+    theirs, ours = sys.modules[name.replace("weft.vision", "torchvision")], sys.modules[name]
+    for key, value in vars(theirs).items():
+        if inspect.isclass(value) and value.__module__ == theirs.__name__ and not key.endswith("_Weights"):
+            assert parameters(getattr(ours, key)) == parameters(value), key
