@@ -1,7 +1,10 @@
 """Entry points of folders, and files by their address."""
 
 import hashlib
+import http.server
 import sys
+import threading
+from contextlib import suppress
 
 import pytest
 
@@ -89,6 +92,96 @@ def test_another_hash_is_refused_and_leaves_nothing(tmp_path, weights):
     assert list(folder.iterdir()) == []
     assert hub.load_state_dict_from_url(wrong.as_uri(), folder, file_name="other.pt")["weight"].tolist() == [0, 1, 2]
     assert [path.name for path in folder.iterdir()] == ["other.pt"]
+
+
+class Server:
+    """Sends a file, but breaks off after so many bytes of each answer."""
+
+    def __init__(self, content, bytes_each, ranges=True):
+        served, self.asked = self, []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                wanted = self.headers.get("Range")
+                served.asked.append(wanted)
+                begin = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and ranges else 0
+                if begin >= len(content):
+                    self.send_error(416)
+                    return
+                self.send_response(206 if begin else 200)
+                self.send_header("Content-Length", str(len(content) - begin))
+                self.end_headers()
+                self.wfile.write(content[begin : begin + served.bytes_each])
+
+            def log_message(self, *args):
+                pass
+
+        self.bytes_each = bytes_each
+        self.http = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/file"
+        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *raised):
+        self.http.shutdown()
+        self.thread.join()
+        self.http.server_close()
+
+
+CONTENT = bytes(range(256)) * 40
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+
+
+def test_a_connection_that_breaks_is_taken_up_where_it_broke(tmp_path):
+    with Server(CONTENT, bytes_each=6000) as server:
+        hub.download_url_to_file(server.url, tmp_path / "file", progress=False)
+    assert (tmp_path / "file").read_bytes() == CONTENT
+    assert server.asked == [None, "bytes=6000-"]
+
+
+def test_an_interrupted_call_with_a_hash_is_taken_up_by_the_next(tmp_path):
+    target = tmp_path / "file"
+    with Server(CONTENT, bytes_each=2000) as server:
+        with pytest.raises(ConnectionError, match="broke again, after 6000 of 10240 bytes"):
+            hub.download_url_to_file(server.url, target, DIGEST[:8], progress=False)
+        assert [path.name for path in tmp_path.iterdir()] == ["file.partial"]
+        server.bytes_each = len(CONTENT)
+        hub.download_url_to_file(server.url, target, DIGEST[:8], progress=False)
+    assert target.read_bytes() == CONTENT
+    assert server.asked[-1] == "bytes=6000-"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_an_interrupted_call_without_a_hash_leaves_nothing(tmp_path):
+    with Server(CONTENT, bytes_each=2000) as server, pytest.raises(ConnectionError):
+        hub.download_url_to_file(server.url, tmp_path / "file", progress=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kept", [b"other" * 10, CONTENT + b"more"], ids=["another beginning", "longer"])
+def test_what_was_kept_of_another_content_is_not_taken(tmp_path, kept):
+    (tmp_path / "file.partial").write_bytes(kept)
+    with Server(CONTENT, bytes_each=len(CONTENT)) as server:
+        with suppress(RuntimeError):  # the hash tells, and the next call begins anew
+            hub.download_url_to_file(server.url, tmp_path / "file", DIGEST[:8], progress=False)
+        hub.download_url_to_file(server.url, tmp_path / "file", DIGEST[:8], progress=False)
+    assert (tmp_path / "file").read_bytes() == CONTENT
+
+
+def test_a_server_without_ranges_sends_all_again(tmp_path):
+    (tmp_path / "file.partial").write_bytes(CONTENT[:100])
+    with Server(CONTENT, bytes_each=len(CONTENT), ranges=False) as server:
+        hub.download_url_to_file(server.url, tmp_path / "file", DIGEST[:8], progress=False)
+    assert (tmp_path / "file").read_bytes() == CONTENT
+
+
+def test_a_safetensors_file_is_fetched_and_read(tmp_path):
+    weft.serialization.safetensors.save_file({"weight": weft.arange(3)}, tmp_path / "weights.safetensors")
+    address = (tmp_path / "weights.safetensors").as_uri()
+    assert hub.load_state_dict_from_url(address, tmp_path / "kept", progress=False)["weight"].tolist() == [0, 1, 2]
 
 
 def test_a_file_is_fetched_with_or_without_a_bar(monkeypatch, tmp_path, weights):

@@ -9,10 +9,12 @@ from __future__ import annotations
 import builtins
 import errno
 import hashlib
+import http.client
 import importlib.util
 import os
 import re
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,12 +23,14 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlparse
 
-from weft.serialization import load as load_file
+from weft import serialization
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 _chosen: str | None = None
 _chunk_bytes = 1 << 17
+_ATTEMPTS = 3
+_PARTIAL_CONTENT, _RANGE_NOT_SATISFIABLE = 206, 416  # of RFC 9110
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # model-1a2b3c4d.pt
 
 
@@ -178,6 +182,9 @@ def download_url_to_file(
 ) -> None:
     """Copy what is at an address to a file, which appears when it is whole.
 
+    A connection that breaks is taken up where it broke, if the server can. What an interrupted call has received is
+    kept beside the file (``<dst>.partial``) if there is a hash, and the next call with one goes on from there.
+
     Parameters
     ----------
     url : str
@@ -192,27 +199,64 @@ def download_url_to_file(
     ------
     RuntimeError
         If the hash is another: ``dst`` is left as it was.
+    ConnectionError
+        If the connection broke, and broke again.
     """
     target = os.path.expanduser(os.fspath(dst))
-    digest = hashlib.sha256()
-    partial = f"{target}.{os.urandom(4).hex()}.partial"
+    kept, partial = f"{target}.partial", f"{target}.{os.urandom(4).hex()}.partial"
+    if hash_prefix is not None:
+        with suppress(FileNotFoundError):
+            os.rename(kept, partial)  # so that no two processes go on with the same
     try:
-        with open(partial, "xb") as file, urllib.request.urlopen(url) as answer:
-            size = int(answer.headers.get("Content-Length") or 0)
-            with _bar(size, progress) as advance:
-                while chunk := answer.read(_chunk_bytes):
-                    file.write(chunk)
-                    digest.update(chunk)
-                    advance(len(chunk))
-        if hash_prefix is not None and not digest.hexdigest().startswith(hash_prefix):
-            raise RuntimeError(
-                f'download_url_to_file: invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()}")'
-            )
+        _receive(url, partial, progress)
+        if hash_prefix is not None:
+            _check_hash(partial, hash_prefix)
         os.replace(partial, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
-            os.unlink(partial)
+            broken = isinstance(error, (OSError, KeyboardInterrupt)) and os.path.getsize(partial) > 0
+            if broken and hash_prefix is not None:
+                os.replace(partial, kept)
+            else:
+                os.unlink(partial)
         raise
+
+
+def _receive(url: str, path: str, progress: bool) -> None:
+    """Append to a file what it lacks of the content at an address."""
+    size = 0
+    with open(path, "ab") as file:
+        for _ in range(_ATTEMPTS):
+            begin = file.seek(0, os.SEEK_END)
+            headers = {"User-Agent": "weft.hub", **({"Range": f"bytes={begin}-"} if begin else {})}
+            try:
+                with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:
+                    if begin and getattr(answer, "status", None) != _PARTIAL_CONTENT:
+                        begin = file.truncate(0)
+                    size = begin + int(answer.headers.get("Content-Length") or 0)
+                    with _bar(size, progress) as advance:
+                        advance(begin)
+                        while chunk := answer.read(_chunk_bytes):
+                            file.write(chunk)
+                            advance(len(chunk))
+            except urllib.error.HTTPError as error:
+                if error.code != _RANGE_NOT_SATISFIABLE:
+                    raise
+                file.truncate(0)  # what was kept is no beginning of what is there now
+                continue
+            except (ConnectionError, TimeoutError, http.client.IncompleteRead):
+                continue
+            if size == begin or file.seek(0, os.SEEK_END) >= size:  # the server may not say how long it is
+                return
+    got = os.path.getsize(path)
+    raise ConnectionError(f"download_url_to_file: the connection to {url} broke again, after {got} of {size} bytes")
+
+
+def _check_hash(path: str, prefix: str) -> None:
+    with open(path, "rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if not found.startswith(prefix):
+        raise RuntimeError(f'download_url_to_file: invalid hash value (expected "{prefix}", got "{found}")')
 
 
 def load_state_dict_from_url(
@@ -224,7 +268,7 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = True,
 ) -> dict[str, Any]:
-    """Load what `weft.save` or PyTorch wrote from an address; fetched once, and from then on from `get_dir`.
+    """Load what `weft.save`, PyTorch or safetensors wrote from an address; fetched once, from then on from `get_dir`.
 
     Parameters
     ----------
@@ -232,11 +276,12 @@ def load_state_dict_from_url(
     model_dir : str or path, optional
         Where the file is kept; by default ``checkpoints`` in `get_dir`.
     map_location : device, str, dict or callable, optional
-        As in `weft.load`.
+        As in `weft.load`; a device for ``.safetensors``.
     progress : bool
         As in `download_url_to_file`.
     check_hash : bool
-        Compare with the digits in the name: ``name-<first digits of the SHA-256>.ext``.
+        Compare with the digits in the name: ``name-<first digits of the SHA-256>.ext``. A connection that broke is
+        then taken up where it broke, as in `download_url_to_file`.
     file_name : str, optional
         The kept file's name, in place of the address's last part.
     weights_only : bool
@@ -255,7 +300,12 @@ def load_state_dict_from_url(
         print(f'Downloading: "{url}" to {path}', file=sys.stderr)
         digits = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, digits.group(1) if digits else None, progress=progress)
-    state: dict[str, Any] = load_file(path, map_location=map_location, weights_only=weights_only)
+    if path.suffix == ".safetensors":
+        device = "cpu" if map_location is None else map_location
+        reader = importlib.import_module("weft.serialization.safetensors")
+        state: dict[str, Any] = reader.load_file(path, device)
+    else:
+        state = serialization.load(path, map_location=map_location, weights_only=weights_only)
     return state
 
 
