@@ -5,6 +5,10 @@ from typing import TYPE_CHECKING
 from weft.vision._lazy import lazy_package
 
 if TYPE_CHECKING:
+    from weft.vision.models import detection as detection
+    from weft.vision.models import optical_flow as optical_flow
+    from weft.vision.models import segmentation as segmentation
+    from weft.vision.models import video as video
     from weft.vision.models._api import *
     from weft.vision.models.alexnet import *
     from weft.vision.models.convnext import *
@@ -90,4 +94,5 @@ else:
                 VisionTransformer vit_b_16 vit_b_32 vit_h_14 vit_l_16 vit_l_32
             """,
         },
+        "detection optical_flow segmentation video",
     )

@@ -105,6 +105,12 @@ def initialize(
             nn.init.zeros_(module.bias)
 
 
+def strided_stages(features: nn.Sequential) -> list[int]:
+    """Where the stages of a MobileNet end: at its first layer, before each that halves the size, and at its last."""
+    strided = [place for place, layer in enumerate(features) if getattr(layer, "_is_cn", False)]
+    return [0, *strided, len(features) - 1]
+
+
 # Functions that build models -----------------------------------------------------------------------------
 
 
@@ -114,6 +120,7 @@ def builder(
     model: Callable[..., Model],
     *args: Any,
     adapt: Callable[[Any, dict[str, Any]], None] | None = None,
+    former: str = "IMAGENET1K_V1",
     **fixed: Any,
 ) -> Callable[..., Model]:
     """Make and register the function that builds ``model(*args, **fixed)``, with published weights if asked for.
@@ -130,6 +137,8 @@ def builder(
         The model's first arguments.
     adapt : callable, optional
         Called with published weights and the keyword arguments, to set those that the weights decide.
+    former : str
+        The name of the weights that ``pretrained=True`` meant; if there are none, there was nothing.
     **fixed
         Arguments that must not be given another value.
 
@@ -144,7 +153,7 @@ def builder(
         for option, value in fixed.items():
             _ovewrite_named_param(kwargs, option, value)
         if weights is not None:
-            if weights.meta["categories"] is not None:
+            if weights.meta.get("categories") is not None:
                 _ovewrite_named_param(kwargs, "num_classes", len(weights.meta["categories"]))
             if adapt is not None:
                 adapt(weights, kwargs)
@@ -164,7 +173,7 @@ def builder(
     **kwargs
         For the model's class.
     """
-    legacy = handle_legacy_interface(weights=("pretrained", getattr(weights_enum, "IMAGENET1K_V1", None)))
+    legacy = handle_legacy_interface(weights=("pretrained", getattr(weights_enum, former, None)))
     return register_model()(legacy(build))
 
 
