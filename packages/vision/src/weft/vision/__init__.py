@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from weft.vision import models as models
     from weft.vision import ops as ops
     from weft.vision import transforms as transforms
+    from weft.vision import tv_tensors as tv_tensors
     from weft.vision import utils as utils
 else:
-    __all__ = lazy_package(__name__, {}, "datasets io models ops transforms utils")
+    __all__ = lazy_package(__name__, {}, "datasets io models ops transforms tv_tensors utils")
