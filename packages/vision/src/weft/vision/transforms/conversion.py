@@ -141,4 +141,4 @@ def linearly_transformed(picture: Tensor, matrix: Tensor, mean: Tensor) -> Tenso
     if picture.device != matrix.device:
         raise ValueError(f"LinearTransformation: picture and matrix are on {picture.device} and {matrix.device}")
     centered = picture.reshape(-1, matrix.shape[0]) - mean
-    return (centered.to(matrix.dtype) @ matrix).reshape(shape)
+    return (centered @ matrix.to(centered.dtype)).reshape(shape)

@@ -240,7 +240,6 @@ class _Sanitize(Transform):
 
     def __init__(self, labels_getter: Callable[[Any], Any] | str | None) -> None:
         super().__init__()
-        self.labels_getter = labels_getter
         self._labels_getter = labels_getter_of(labels_getter, type(self).__name__)
 
     def _find(self, flat_inputs: list[Any]) -> Tensor:
@@ -318,9 +317,7 @@ class SanitizeBoundingBoxes(_Sanitize):
         super().__init__(labels_getter)
         self.min_size = min_size
         self.min_area = min_area
-
-    def extra_repr(self) -> str:
-        return f"min_size={self.min_size}, min_area={self.min_area}, labels_getter={self.labels_getter}"
+        self.labels_getter = labels_getter
 
     def _find(self, flat_inputs: list[Any]) -> Tensor:
         return get_bounding_boxes(flat_inputs)
@@ -344,6 +341,7 @@ class SanitizeKeyPoints(_Sanitize):
 
     def __init__(self, labels_getter: Callable[[Any], Any] | str | None = None) -> None:
         super().__init__(labels_getter)
+        self.labels_getter = labels_getter
 
     def _find(self, flat_inputs: list[Any]) -> Tensor:
         return get_keypoints(flat_inputs)

@@ -70,12 +70,13 @@ __all__ = lazy_package(
         ),
         "_deprecated": "get_image_size to_tensor",
         "_misc": (
-            "gaussian_blur gaussian_blur_image gaussian_blur_video gaussian_noise gaussian_noise_image "
+            "convert_image_dtype gaussian_blur gaussian_blur_image gaussian_blur_video gaussian_noise "
+            "gaussian_noise_image "
             "gaussian_noise_video normalize normalize_image normalize_video sanitize_bounding_boxes "
             "sanitize_keypoints to_dtype to_dtype_image to_dtype_video"
         ),
         "_temporal": "uniform_temporal_subsample uniform_temporal_subsample_video",
-        "_type_conversion": "convert_image_dtype pil_to_tensor to_image to_pil_image",
+        "_type_conversion": "pil_to_tensor to_image to_pil_image",
     },
     modules="_geometry",
 )

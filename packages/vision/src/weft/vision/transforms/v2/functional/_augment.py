@@ -21,7 +21,7 @@ def erase(inpt: Any, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = 
 
 
 @functional
-def jpeg(inpt: Any, quality: int) -> Any:
+def jpeg(image: Any, quality: int) -> Any:
     """Compress by JPEG and decompress; ``quality`` is from 1 to 100."""
 
 

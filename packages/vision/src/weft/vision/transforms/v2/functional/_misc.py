@@ -12,6 +12,7 @@ from weft import Tensor
 from weft.nn.functional import conv2d, pad
 from weft.vision import tv_tensors
 from weft.vision.transforms.v2 import functional as F
+from weft.vision.transforms.v2.functional._meta import convert_bounding_box_format
 from weft.vision.transforms.v2.functional._utils import (
     IMAGES_AND_VIDEOS,
     PIL_IMAGE,
@@ -22,6 +23,7 @@ from weft.vision.transforms.v2.functional._utils import (
 from weft.vision.tv_tensors import BoundingBoxFormat, is_rotated_bounding_format
 
 __all__ = [
+    "convert_image_dtype",
     "gaussian_blur",
     "gaussian_blur_image",
     "gaussian_blur_video",
@@ -87,6 +89,11 @@ def to_dtype_image(image: Tensor, dtype: Any = weft.float32, scale: bool = False
 to_dtype_video = to_dtype_image
 
 
+def convert_image_dtype(image: Tensor, dtype: Any = weft.float32) -> Tensor:
+    """As `to_dtype_image` with ``scale``."""
+    return to_dtype_image(image, dtype, scale=True)
+
+
 @kernel(to_dtype, tv_tensors.BoundingBoxes, tv_tensors.KeyPoints, tv_tensors.Mask)
 def _to_dtype_without_range(inpt: Tensor, dtype: Any = weft.float32) -> Tensor:
     return inpt.to(dtype)
@@ -103,6 +110,8 @@ def _floats_to_integers(image: Tensor, dtype: Any) -> Tensor:
 
 
 def _integers_to_integers(image: Tensor, dtype: Any) -> Tensor:
+    if weft.bool in (image.dtype, dtype):
+        raise TypeError(f"to_dtype: only integers of more than one bit can be scaled, not {image.dtype} to {dtype}")
     before, after = greatest_value(image.dtype), greatest_value(dtype)
     if before > after:
         return image.div((before + 1) // (after + 1), rounding_mode="floor").to(dtype)
@@ -296,24 +305,18 @@ def _are_valid_boxes(
 ) -> Tensor:
     rotated = is_rotated_bounding_format(format)
     corners_format = BoundingBoxFormat.XYXYXYXY if rotated else BoundingBoxFormat.XYXY
-    # Of a whole format, so that a rotated box's corners are not rounded.
-    boxes = F.convert_bounding_box_format(boxes.float() if rotated else boxes, format, corners_format)
+    boxes = convert_bounding_box_format(boxes, format, corners_format)
     corners = boxes.reshape(*boxes.shape[:-1], -1, 2)
     if rotated:
-        # The sides at the first corner; (x1, y1), (x2, y2) is the width.
-        width = (corners[..., 1, :] - corners[..., 0, :]).square().sum(-1).sqrt()
-        height = (corners[..., 2, :] - corners[..., 1, :]).square().sum(-1).sqrt()
+        x, y = corners.to(weft.float32).unbind(-1)
+        width = weft.hypot(x[..., 1] - x[..., 0], y[..., 1] - y[..., 0])
+        # As torchvision has it: the extent along x of the third side, and along y of the second.
+        height = weft.hypot(x[..., 3] - x[..., 2], y[..., 2] - y[..., 1])
     else:
         width, height = (corners[..., 1, :] - corners[..., 0, :]).unbind(-1)
-    inside = _are_inside(corners, canvas_size, 0).all(-1)
+    x, y = corners.unbind(-1)
+    inside = ((x >= 0) & (x <= canvas_size[1]) & (y >= 0) & (y <= canvas_size[0])).all(-1)
     return inside & (width >= min_size) & (height >= min_size) & (width * height >= min_area)
-
-
-def _are_inside(points: Tensor, canvas_size: tuple[int, int], border: int) -> Tensor:
-    """Return which points (..., 2) lie on a canvas, at most its width and height less ``border``."""
-    x, y = points.unbind(-1)
-    height, width = canvas_size
-    return (x >= 0) & (x <= width - border) & (y >= 0) & (y <= height - border)
 
 
 def sanitize_keypoints(key_points: Tensor, canvas_size: tuple[int, int] | None = None) -> tuple[Tensor, Tensor]:
@@ -361,5 +364,6 @@ def sanitize_keypoints(key_points: Tensor, canvas_size: tuple[int, int] | None =
 
 
 def _are_valid_points(points: Tensor, canvas_size: tuple[int, int]) -> Tensor:
-    inside = _are_inside(points, canvas_size, 1)
+    x, y = points.unbind(-1)
+    inside = (x >= 0) & (x < canvas_size[1]) & (y >= 0) & (y < canvas_size[0])
     return inside.flatten(1).all(1) if inside.dim() > 1 else inside

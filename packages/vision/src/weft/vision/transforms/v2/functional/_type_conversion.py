@@ -10,9 +10,9 @@ from PIL import Image
 import weft
 from weft import Tensor
 from weft.vision import tv_tensors
-from weft.vision.transforms.functional.conversion import convert_image_dtype, pil_to_tensor, to_pil_image
+from weft.vision.transforms.functional.conversion import pil_to_tensor, to_pil_image
 
-__all__ = ["convert_image_dtype", "pil_to_tensor", "to_image", "to_pil_image"]
+__all__ = ["pil_to_tensor", "to_image", "to_pil_image"]
 
 
 def to_image(inpt: Any) -> tv_tensors.Image:
