@@ -27,6 +27,7 @@ import weft.linalg
 import weft.nn.functional as F
 import weft.ops.orthogonal_polynomials
 import weft.special
+import weft.vision.ops
 from weft.ops._families import all_functions
 from weft.ops._registry import registry
 from weft.ops.compressed_rows import csr_matmul, csr_solve
@@ -1272,6 +1273,42 @@ def recurrent(gates):
     return calls
 
 
+def boxes_of(make, count, rows, columns):
+    """Boxes by corners, most of them in an image."""
+    first = weft.stack((make(count, low=-1, high=max(columns, 1)), make(count, low=-1, high=max(rows, 1))), 1)
+    return weft.cat((first, first + make(count, 2, low=0, high=8)), 1)
+
+
+@sized("vision_nms")
+def _(make, rows, columns, third):
+    if make.dtype.is_floating_point:
+        count = min(rows, 999)
+        yield call(boxes_of(make, count, 40, 40), make(count), 0.30003)  # no quotient of small numbers
+
+
+@sized("vision_box_iou")
+def _(make, rows, columns, third):
+    if make.dtype.is_floating_point:
+        rotated = [weft.cat((boxes_of(make, count, 9, 9).abs() + 0.5, make(count, 1)), 1) for count in (5, 3)]
+        yield call(*rotated, "cxcywhr")
+
+
+@sized("vision_roi_align vision_roi_pool vision_ps_roi_align vision_ps_roi_pool")
+def _(make, rows, columns, third):
+    if make.dtype.is_floating_point:
+        rows, columns = min(max(rows, 1), 40), min(max(columns, 1), 40)
+        rois = weft.cat((make.index(9, 1, below=2).to(make.dtype), boxes_of(make, 9, rows, columns)), 1)
+        yield call(make(2, 8, rows, columns), rois, 2, 0.5)
+
+
+EXTRA |= {
+    "vision_nms": weft.vision.ops.nms,
+    "vision_box_iou": weft.vision.ops.box_iou,
+    "vision_roi_align": weft.vision.ops.roi_align,
+    "vision_roi_pool": weft.vision.ops.roi_pool,
+    "vision_ps_roi_align": weft.vision.ops.ps_roi_align,
+    "vision_ps_roi_pool": weft.vision.ops.ps_roi_pool,
+}
 CALLS |= {"lstm": recurrent(4), "gru": recurrent(3), "rnn": recurrent(1)}
 
 sys.modules.setdefault("calls", sys.modules[__name__])

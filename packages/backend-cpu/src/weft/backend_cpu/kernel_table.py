@@ -65,6 +65,9 @@ TABLE: dict[str, dict[str, list[Row]]] = {
             Row(MIN_SIZE_FUSED, False, "float32 float64 int64", "core::cumprod core::cumsum"),
             Row(MIN_SIZE_FUSED, True, "float32 float64 int16 int32 int64 int8", "core::cummax core::cummin"),
         ],
+        "kernels.detection": [
+            Row(MIN_SIZE_FUSED, False, "float32 float64", "vision::nms vision::roi_align vision::roi_align_gradient"),
+        ],
         "kernels.functions": [
             Row(MIN_SIZE_FUSED, False, "bfloat16 float16 float32 float64", """
                 core::digamma core::erfc core::erfcx core::erfinv core::exp2 core::hypot core::i0 core::i0e core::i1
