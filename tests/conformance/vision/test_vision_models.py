@@ -39,7 +39,12 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "googlenet": {"init_weights": True},
     "inception": {"init_weights": True},
 }
-SHAPES = {"inception": (2, 3, 299, 299), "maxvit": (2, 3, 224, 224), "vit_h_14": (2, 3, 56, 56)}
+SHAPES = {
+    "efficientnet": (2, 3, 128, 128),
+    "inception": (2, 3, 299, 299),
+    "maxvit": (2, 3, 224, 224),
+    "vit_h_14": (2, 3, 56, 56),
+}
 GRADIENTS = """
 alexnet convnext_tiny densenet121 efficientnet_b0 efficientnet_v2_s googlenet mnasnet0_5 mobilenet_v2 mobilenet_v3_small
 regnet_y_400mf resnet18 resnext50_32x4d shufflenet_v2_x0_5 squeezenet1_0 swin_v2_t vit_b_32
@@ -81,15 +86,22 @@ def translated(state: dict[str, torch.Tensor]) -> dict[str, weft.Tensor]:
 
 
 def fit(model: torch.nn.Module, inputs: torch.Tensor) -> None:
-    """Give normalizations the statistics of a batch, as a training does, and layers that begin with 0 other values."""
-    for module in model.modules():
-        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
-            module.momentum = 1.0
+    """Give normalizations the statistics of these inputs, and layers that begin with 0 other values."""
+
+    def measure(module: torch.nn.Module, args: tuple[torch.Tensor]) -> None:
+        dims = [dim for dim in range(args[0].ndim) if dim != 1]
+        module.running_mean = args[0].mean(dims)
+        module.running_var = args[0].var(dims, correction=0)
+
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.ndim > 1 and not parameter.any():
                 parameter.normal_(0, 0.1)
-        model.train()(inputs)
+        norms = [each for each in model.modules() if isinstance(each, torch.nn.modules.batchnorm._BatchNorm)]
+        hooks = [each.register_forward_pre_hook(measure) for each in norms]
+        model.eval()(inputs)
+    for hook in hooks:
+        hook.remove()
 
 
 def tensors(value: Any) -> Iterator[Any]:
