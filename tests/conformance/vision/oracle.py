@@ -49,6 +49,7 @@ if compiler and not hasattr(torch.ops.torchvision, "nms"):
     finally:
         torch.ops.load_library = given
 else:
+    sys.path.append(str(Path(__file__).parent))
     import operators
 
     operators.register()
