@@ -14,7 +14,7 @@ _HEAD = _PAGE.size
 _META = struct.Struct("<IIQQ48s48sQQ")  # magic, version, address, size, free pages, main tree, last page, transaction
 _TREE = struct.Struct("<IHHQQQQQ")  # page size, flags, depth, pages of three kinds, entries, root
 _NODE = struct.Struct("<HHHH")  # size or page in two parts, flags (or the page's third part), size of the key
-_BRANCH, _LEAF, _OVERFLOW = 0x01, 0x02, 0x04
+_BRANCH, _LEAF = 0x01, 0x02
 _BIG = 0x01  # the value is in pages of its own
 _EMPTY = (1 << 64) - 1
 _MOST_LEVELS = 32
@@ -87,8 +87,11 @@ class Database(Mapping[bytes, bytes]):
             if not flags & (_BRANCH | _LEAF) or lower < _HEAD:
                 raise ValueError(f"{self._path} is damaged: page {page} is of no tree")
             offsets = struct.unpack_from(f"<{(lower - _HEAD) // 2}H", self._bytes, start + _HEAD)
-            return bool(flags & _LEAF), [self._node(start + offset, bool(flags & _LEAF)) for offset in offsets]
-        except struct.error as error:
+            is_leaf = bool(flags & _LEAF)
+            if not (offsets or is_leaf):
+                raise ValueError(f"{self._path} is damaged: page {page} leads nowhere")
+            return is_leaf, [self._node(start + offset, is_leaf) for offset in offsets]
+        except (struct.error, OverflowError) as error:
             raise ValueError(f"{self._path} is damaged: page {page} is beyond its end") from error
 
     def _node(self, start: int, is_leaf: bool) -> _Node:
@@ -103,16 +106,19 @@ class Database(Mapping[bytes, bytes]):
             return _Node(key, page, page * self._size + _HEAD, number)
         return _Node(key, 0, value, number)
 
-    def _walk(self, page: int, level: int = 0) -> Iterator[_Node]:
-        """Return the leaves' nodes below a page, in the order of their keys."""
-        if level > _MOST_LEVELS:
-            raise ValueError(f"{self._path} is damaged: its tree has no end")
-        is_leaf, nodes = self._nodes(page)
-        for node in nodes:
+    def _walk(self) -> Iterator[_Node]:
+        """Return the leaves' nodes, in the order of their keys."""
+        seen, ahead = set(), [] if self._root == _EMPTY else [self._root]
+        while ahead:
+            page = ahead.pop()
+            if page in seen:
+                raise ValueError(f"{self._path} is damaged: page {page} is in its tree twice")
+            seen.add(page)
+            is_leaf, nodes = self._nodes(page)
             if is_leaf:
-                yield node
+                yield from nodes
             else:
-                yield from self._walk(node.page, level + 1)
+                ahead += [node.page for node in reversed(nodes)]
 
     def _find(self, key: bytes) -> _Node | None:
         """Return the node of a key: in a branch it is below the last node whose key is not greater."""
@@ -133,8 +139,7 @@ class Database(Mapping[bytes, bytes]):
         return self._bytes[node.start : node.start + node.size]
 
     def __iter__(self) -> Iterator[bytes]:
-        if self._root != _EMPTY:
-            yield from (node.key for node in self._walk(self._root))
+        return (node.key for node in self._walk())
 
     def __len__(self) -> int:
         return int(self._entries)

@@ -116,6 +116,13 @@ class ArrayImages(Published):
         return len(self.data)
 
 
+def open_picture(path: StrPath, mode: str | None = None) -> Image.Image:
+    """Return the picture in a file, in its own mode or another; the file is read and closed at once."""
+    with Image.open(path) as picture:
+        picture.load()
+        return picture if mode is None else picture.convert(mode)
+
+
 def lines_of(path: StrPath) -> list[str]:
     """Return the lines of a text file without the white space around them."""
     with open(path, encoding="utf-8") as file:

@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from weft.vision.datasets._flow_formats import read_pfm
-from weft.vision.datasets._published import Archive
+from weft.vision.datasets._published import Archive, open_picture
 from weft.vision.datasets.utils import StrPath, verify_str_arg
 from weft.vision.datasets.vision import Transform, VisionDataset
 
@@ -58,7 +58,7 @@ class StereoMatchingDataset(VisionDataset):
         return [("", None)] * len(self._images)
 
     def _read_img(self, file_path: str) -> Image.Image:
-        return Image.open(file_path).convert("RGB")
+        return open_picture(file_path, "RGB")
 
     def _read_disparity(self, file_path: str) -> tuple[Array, Array | None]:
         """Return (disparity, mask or None)."""
@@ -90,7 +90,7 @@ def _scan(pattern: str | Path) -> list[str]:
 
 def _gray(path: str, dtype: Any = None) -> Array:
     """Return a picture of one channel as an array of shape (1, H, W)."""
-    return np.asarray(Image.open(path), dtype=dtype)[None]
+    return np.asarray(open_picture(path), dtype=dtype)[None]
 
 
 def _passes(name: str) -> tuple[str, ...]:
@@ -420,7 +420,7 @@ class SintelStereo(StereoMatchingDataset):
             self._disparities += self._scan_pairs(folder / "disparities" / "*" / "*.png")
 
     def _read_disparity(self, file_path: str) -> tuple[Array, Array | None]:
-        pixels = np.asarray(Image.open(file_path), dtype=np.float32)
+        pixels = np.asarray(open_picture(file_path), dtype=np.float32)
         disparity = pixels @ np.array([4, 2**-6, 2**-14], dtype=np.float32)  # a number in three bytes
         path = Path(file_path)
         valid = np.ones(disparity.shape, dtype=bool)
@@ -428,7 +428,7 @@ class SintelStereo(StereoMatchingDataset):
             mask = path.parent.parent.parent / kind / path.parent.name / path.name
             if not mask.exists():
                 raise FileNotFoundError(f"SintelStereo: there is no {mask}, which belongs to {path}")
-            valid &= np.asarray(Image.open(mask)) == 0
+            valid &= np.asarray(open_picture(mask)) == 0
         return disparity[None], valid
 
 
@@ -486,5 +486,5 @@ class ETH3DStereo(StereoMatchingDataset):
         self._disparities = self._scan_pairs(truth) if split == "train" else self._without_disparities()
 
     def _read_disparity(self, file_path: str) -> tuple[Array, Array | None]:
-        mask = Image.open(Path(file_path).with_name("mask0nocc.png"))
+        mask = open_picture(Path(file_path).with_name("mask0nocc.png"))
         return np.abs(read_pfm(file_path)), np.asarray(mask).astype(bool)

@@ -6,9 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
-from weft.vision.datasets._published import Archive, Published, as_list, load_mat, one_or_all
+from weft.vision.datasets._published import Archive, Published, as_list, load_mat, one_or_all, open_picture
 from weft.vision.datasets.utils import StrPath, extract_archive, list_dir, verify_str_arg
 from weft.vision.datasets.vision import Transform
 
@@ -98,7 +96,7 @@ class Caltech101(_Caltech):
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """Return (picture, target)."""
         label, number = self.y[index], self.index[index]
-        picture = Image.open(self._pictures / self.categories[label] / f"image_{number:04d}.jpg")
+        picture = open_picture(self._pictures / self.categories[label] / f"image_{number:04d}.jpg")
         target = [label if each == "category" else self._outline(label, number) for each in self.target_type]
         return self._apply(picture, one_or_all(target))
 
@@ -142,5 +140,5 @@ class Caltech256(_Caltech):
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """Return (picture, category)."""
         label = self.y[index]
-        picture = Image.open(self._pictures / self.categories[label] / f"{label + 1:03d}_{self.index[index]:04d}.jpg")
+        picture = open_picture(self._pictures / self.categories[label] / f"{label + 1:03d}_{self.index[index]:04d}.jpg")
         return self._apply(picture, label)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from PIL import Image
-
 import weft
 from weft import Tensor
-from weft.vision.datasets._published import Published, as_list, lines_of, one_or_all
+from weft.vision.datasets._published import Published, as_list, lines_of, one_or_all, open_picture
 from weft.vision.datasets.utils import StrPath, download_file_from_google_drive, extract_archive, verify_str_arg
 from weft.vision.datasets.vision import Transform
 
@@ -99,7 +97,7 @@ class CelebA(Published):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """Return (picture, target)."""
-        picture = Image.open(self._folder / "img_align_celeba" / self.filename[index])
+        picture = open_picture(self._folder / "img_align_celeba" / self.filename[index])
         targets = [self._target(each, index) for each in self.target_type]
         if targets:
             return self._apply(picture, one_or_all(targets))

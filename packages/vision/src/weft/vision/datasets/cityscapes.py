@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from PIL import Image
-
-from weft.vision.datasets._published import Published, as_list, one_or_all
+from weft.vision.datasets._published import Published, as_list, one_or_all, open_picture
 from weft.vision.datasets.utils import StrPath, extract_archive, iterable_to_str, verify_str_arg
 from weft.vision.datasets.vision import Transform
 
@@ -147,7 +145,7 @@ class Cityscapes(Published):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """Return (picture, target)."""
-        picture = Image.open(self.images[index]).convert("RGB")
+        picture = open_picture(self.images[index], "RGB")
         return self._apply_jointly(picture, one_or_all([_target(path) for path in self.targets[index]]))
 
     def __len__(self) -> int:
@@ -161,6 +159,6 @@ class Cityscapes(Published):
 
 def _target(path: str) -> Any:
     if not path.endswith(".json"):
-        return Image.open(path)
+        return open_picture(path)
     with open(path, encoding="utf-8") as file:
         return json.load(file)

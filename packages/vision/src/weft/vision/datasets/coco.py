@@ -8,9 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from PIL import Image
-
-from weft.vision.datasets._published import Published
+from weft.vision.datasets._published import Published, open_picture
 from weft.vision.datasets.utils import StrPath
 from weft.vision.datasets.vision import Transform
 
@@ -101,7 +99,7 @@ class CocoDetection(Published):
             raise ValueError(f"{type(self).__name__}: the index must be an int; got {type(index).__name__}")
         number = self.ids[index]
         path = os.path.join(self.root, self.coco.imgs[number]["file_name"])
-        return self._apply_jointly(Image.open(path).convert("RGB"), self._load_target(number))
+        return self._apply_jointly(open_picture(path, "RGB"), self._load_target(number))
 
     def _load_target(self, id: int) -> list[Any]:
         return list(self.coco.imgToAnns.get(id, []))

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from PIL import Image
-
-from weft.vision.datasets._published import Archive, Published, as_list, one_or_all
+from weft.vision.datasets._published import Archive, Published, as_list, one_or_all, open_picture
 from weft.vision.datasets.utils import StrPath, list_dir, verify_str_arg
 from weft.vision.datasets.vision import Transform
 
@@ -139,7 +137,7 @@ class INaturalist(Published):
         """Return (picture, target)."""
         category, name = self.index[index]
         path = os.path.join(self.root, self.all_categories[category], name)
-        picture = Image.open(path) if self.loader is None else self.loader(path)
+        picture = open_picture(path) if self.loader is None else self.loader(path)
         ids = {"full": category, **self.categories_map[category]}
         return self._apply(picture, one_or_all([ids[each] for each in self.target_type]))
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
-from weft.vision.datasets._published import Archive, Published, lines_of
+from weft.vision.datasets._published import Archive, Published, lines_of, open_picture
 from weft.vision.datasets.utils import StrPath
 from weft.vision.datasets.vision import Transform
 
@@ -63,7 +61,7 @@ class Kitti(Published):
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """Return (picture, objects)."""
         objects = [_object(line) for line in lines_of(self.targets[index]) if line] if self.train else None
-        return self._apply_jointly(Image.open(self.images[index]), objects)
+        return self._apply_jointly(open_picture(self.images[index]), objects)
 
     def __len__(self) -> int:
         """Return the number of pictures in this part."""

@@ -7,13 +7,13 @@ from typing import Any
 
 from PIL import Image
 
-from weft.vision.datasets._published import Archive, ImageList, Loader
+from weft.vision.datasets._published import Archive, ImageList, Loader, open_picture
 from weft.vision.datasets.utils import StrPath, list_dir, list_files
 from weft.vision.datasets.vision import Transform
 
 
 def _load_gray(path: StrPath) -> Image.Image:
-    return Image.open(path).convert("L")
+    return open_picture(path, "L")
 
 
 class Omniglot(ImageList):

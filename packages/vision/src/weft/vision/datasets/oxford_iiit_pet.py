@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
-from weft.vision.datasets._published import Archive, Published, as_list, lines_of, one_or_all
+from weft.vision.datasets._published import Archive, Published, as_list, lines_of, one_or_all, open_picture
 from weft.vision.datasets.utils import StrPath, verify_str_arg
 from weft.vision.datasets.vision import Transform
 
@@ -77,12 +75,12 @@ class OxfordIIITPet(Published):
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """Return (picture, target)."""
         targets = [self._target(each, index) for each in self._target_types]
-        picture = Image.open(self._images[index]).convert("RGB")
+        picture = open_picture(self._images[index], "RGB")
         return self._apply_jointly(picture, one_or_all(targets) if targets else None)
 
     def _target(self, target_type: str, index: int) -> Any:
         if target_type == "segmentation":
-            return Image.open(self._segs[index])
+            return open_picture(self._segs[index])
         return (self._labels if target_type == "category" else self._bin_labels)[index]
 
     def __len__(self) -> int:

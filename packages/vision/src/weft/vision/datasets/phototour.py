@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from PIL import Image
 
 import weft
 from weft import Tensor
-from weft.vision.datasets._published import Archive, Published, lines_of
+from weft.vision.datasets._published import Archive, Published, lines_of, open_picture
 from weft.vision.datasets.utils import StrPath, verify_str_arg
 from weft.vision.datasets.vision import Transform
 
@@ -113,6 +112,6 @@ class PhotoTour(Published):
 
 def _patches(path: Path) -> np.ndarray[Any, Any]:
     """Return the patches of a picture, row by row: (N, 64, 64)."""
-    pixels = np.asarray(Image.open(path).convert("L"))
+    pixels = np.asarray(open_picture(path, "L"))
     rows, columns = pixels.shape[0] // 64, pixels.shape[1] // 64
     return pixels.reshape(rows, 64, columns, 64).swapaxes(1, 2).reshape(-1, 64, 64)

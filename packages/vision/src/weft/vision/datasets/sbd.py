@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from weft.vision.datasets._published import Archive, Published, lines_of, load_mat
+from weft.vision.datasets._published import Archive, Published, lines_of, load_mat, open_picture
 from weft.vision.datasets.utils import StrPath, download_url, verify_str_arg
 from weft.vision.datasets.vision import Transform
 
@@ -70,7 +70,7 @@ class SBDataset(Published):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """Return (picture, target)."""
-        picture = Image.open(self.images[index]).convert("RGB")
+        picture = open_picture(self.images[index], "RGB")
         return self._apply_jointly(picture, self._target(self.masks[index]))
 
     def _target(self, path: str) -> Any:

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from xml.etree import ElementTree
 
-from PIL import Image
-
-from weft.vision.datasets._published import Archive, Published, lines_of
+from weft.vision.datasets._published import Archive, Published, lines_of, open_picture
 from weft.vision.datasets.utils import StrPath, verify_str_arg
 from weft.vision.datasets.vision import Transform
 
@@ -93,8 +91,8 @@ class VOCSegmentation(_VOC):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """Return (picture, mask)."""
-        picture = Image.open(self.images[index]).convert("RGB")
-        return self._apply_jointly(picture, Image.open(self.masks[index]))
+        picture = open_picture(self.images[index], "RGB")
+        return self._apply_jointly(picture, open_picture(self.masks[index]))
 
 
 class VOCDetection(_VOC):
@@ -113,7 +111,7 @@ class VOCDetection(_VOC):
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """Return (picture, dict)."""
-        picture = Image.open(self.images[index]).convert("RGB")
+        picture = open_picture(self.images[index], "RGB")
         return self._apply_jointly(picture, self.parse_voc_xml(ElementTree.parse(self.annotations[index]).getroot()))
 
     @staticmethod

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from PIL import Image
-
 import weft
-from weft.vision.datasets._published import Archive, Published, lines_of
+from weft.vision.datasets._published import Archive, Published, lines_of, open_picture
 from weft.vision.datasets.utils import StrPath, download_file_from_google_drive, extract_archive, verify_str_arg
 from weft.vision.datasets.vision import Transform
 
@@ -95,7 +93,7 @@ class WIDERFace(Published):
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         """Return (picture, faces)."""
         info = self.img_info[index]
-        return self._apply(Image.open(info["img_path"]), info.get("annotations"))
+        return self._apply(open_picture(info["img_path"]), info.get("annotations"))
 
     def __len__(self) -> int:
         """Return the number of pictures in this part."""
