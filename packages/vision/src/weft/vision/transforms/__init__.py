@@ -28,8 +28,8 @@ else:
             "filtering": "GaussianBlur RandomAdjustSharpness",
             "functional": "InterpolationMode",
             "geometry": """
-                CenterCrop Pad RandomAffine RandomCrop RandomHorizontalFlip RandomResizedCrop RandomRotation
-                RandomVerticalFlip Resize
+                CenterCrop ElasticTransform FiveCrop Pad RandomAffine RandomCrop RandomHorizontalFlip
+                RandomPerspective RandomResizedCrop RandomRotation RandomVerticalFlip Resize TenCrop
             """,
         },
         modules="v2",

@@ -10,6 +10,7 @@ from typing import Any
 
 import weft
 from weft import Tensor, nn
+from weft.distributions import Dirichlet
 from weft.vision.transforms import functional as F
 from weft.vision.transforms.functional import InterpolationMode
 
@@ -245,7 +246,7 @@ class _Augment(nn.Module):
         # Of bytes, so 255 is white.
         return weft.linspace(255.0, 0.0, bins) if name == "Solarize" else make(bins, height, width)
 
-    def _apply(self, img: Any, name: str, magnitude: float) -> Any:
+    def _after(self, img: Any, name: str, magnitude: float) -> Any:
         return apply_operation(F, img, name, magnitude, self.interpolation, self._fill_of(img))
 
     def _fill_of(self, img: Any) -> Any:
@@ -302,7 +303,7 @@ class AutoAugment(_Augment):
             magnitude = 0.0 if magnitudes is None or level is None else float(magnitudes[level].item())
             if AUTO_AUGMENT[name][1] and signs[index] == 0:
                 magnitude = -magnitude
-            img = self._apply(img, name, magnitude)
+            img = self._after(img, name, magnitude)
         return img
 
     def __repr__(self) -> str:
@@ -350,7 +351,7 @@ class RandAugment(_Augment):
             magnitude = 0.0 if magnitudes is None else float(magnitudes[self.magnitude].item())
             if RAND_AUGMENT[name][1] and _draw(2):
                 magnitude = -magnitude
-            img = self._apply(img, name, magnitude)
+            img = self._after(img, name, magnitude)
         return img
 
     def __repr__(self) -> str:
@@ -394,7 +395,7 @@ class TrivialAugmentWide(_Augment):
         magnitude = 0.0 if magnitudes is None else float(magnitudes[_draw(len(magnitudes))].item())
         if TRIVIAL_AUGMENT[name][1] and _draw(2):
             magnitude = -magnitude
-        return self._apply(img, name, magnitude)
+        return self._after(img, name, magnitude)
 
     def __repr__(self) -> str:
         return (
@@ -467,7 +468,7 @@ class AugMix(_Augment):
             magnitude = 0.0 if magnitudes is None else float(magnitudes[_draw(self.severity)].item())
             if space[name][1] and _draw(2):
                 magnitude = -magnitude
-            img = self._apply(img, name, magnitude)
+            img = self._after(img, name, magnitude)
         return img
 
     def __repr__(self) -> str:
@@ -498,8 +499,8 @@ def mix_chains(img: Tensor, axes: int, settings: Any, chain: Callable[[Tensor], 
     batch = img.reshape([1] * max(axes - img.dim(), 0) + list(img.shape))
     count = batch.shape[0]
     by_picture = (count, *[1] * (batch.dim() - 1))
-    kept, mixed_in = weft._sample_dirichlet(weft.full((count, 2), float(settings.alpha))).unbind(1)
-    shares = weft._sample_dirichlet(weft.full((count, settings.mixture_width), float(settings.alpha)))
+    kept, mixed_in = Dirichlet(weft.full((count, 2), float(settings.alpha))).sample().unbind(1)
+    shares = Dirichlet(weft.full((count, settings.mixture_width), float(settings.alpha))).sample()
     shares = shares * mixed_in[:, None]
     mixed = kept.reshape(by_picture) * batch
     for index in range(settings.mixture_width):

@@ -138,7 +138,7 @@ def linearly_transformed(picture: Tensor, matrix: Tensor, mean: Tensor) -> Tenso
         raise ValueError(
             f"LinearTransformation: a picture {tuple(shape[-3:])} does not suit a matrix {tuple(matrix.shape)}"
         )
-    if picture.device != matrix.device:
+    if picture.device.type != matrix.device.type:
         raise ValueError(f"LinearTransformation: picture and matrix are on {picture.device} and {matrix.device}")
     centered = picture.reshape(-1, matrix.shape[0]) - mean
     return (centered @ matrix.to(centered.dtype)).reshape(shape)

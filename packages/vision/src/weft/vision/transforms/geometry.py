@@ -7,21 +7,26 @@ from collections.abc import Sequence
 from typing import Any
 
 import weft
-from weft import nn
+from weft import Tensor, nn
 from weft.vision.transforms import functional as F
+from weft.vision.transforms._draws import displacements, moved_corners
 from weft.vision.transforms.functional import InterpolationMode
 from weft.vision.transforms.functional.geometry import Fill
 
 __all__ = [
     "CenterCrop",
+    "ElasticTransform",
+    "FiveCrop",
     "Pad",
     "RandomAffine",
     "RandomCrop",
     "RandomHorizontalFlip",
+    "RandomPerspective",
     "RandomResizedCrop",
     "RandomRotation",
     "RandomVerticalFlip",
     "Resize",
+    "TenCrop",
 ]
 
 
@@ -364,7 +369,9 @@ class RandomAffine(nn.Module):
             raise ValueError(f"RandomAffine: scale values should be two, and positive, got {scale}")
         self.translate = translate
         self.scale = scale
-        self.shear = shear if shear is None else _angles(shear) if isinstance(shear, (int, float)) else list(shear)
+        if isinstance(shear, (int, float)):
+            shear = _angles(shear)
+        self.shear = None if shear is None else [float(each) for each in shear]
         self.interpolation = interpolation
         self.fill = 0 if fill is None else fill
         self.center = center
@@ -404,6 +411,163 @@ class RandomAffine(nn.Module):
         parts += [f"fill={self.fill}"] if self.fill != 0 else []
         parts += [f"center={self.center}"] if self.center is not None else []
         return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class FiveCrop(nn.Module):
+    """Return the four corners of the picture and its middle, a tuple of five.
+
+    Parameters
+    ----------
+    size : int or (height, width)
+    """
+
+    def __init__(self, size: int | Sequence[int]) -> None:
+        super().__init__()
+        self.size = _pair(size, "FiveCrop")
+
+    def forward(self, img: Any) -> tuple[Any, ...]:
+        """Return upper left, upper right, lower left, lower right and middle."""
+        return F.five_crop(img, self.size)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(size={self.size})"
+
+
+class TenCrop(nn.Module):
+    """Return what `FiveCrop` does, of the picture and of its mirror image.
+
+    Parameters
+    ----------
+    size : int or (height, width)
+    vertical_flip : bool, default False
+        Mirror top to bottom, instead of left to right.
+    """
+
+    def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
+        super().__init__()
+        self.size = _pair(size, "TenCrop")
+        self.vertical_flip = vertical_flip
+
+    def forward(self, img: Any) -> tuple[Any, ...]:
+        """Return ten pictures."""
+        return F.ten_crop(img, self.size, self.vertical_flip)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(size={self.size}, vertical_flip={self.vertical_flip})"
+
+
+class RandomPerspective(nn.Module):
+    """Move the corners of the picture inwards by random amounts, with probability ``p``.
+
+    Parameters
+    ----------
+    distortion_scale : float, default 0.5
+        How far at most, as a share of half the width and height.
+    p : float, default 0.5
+    interpolation : InterpolationMode, default BILINEAR
+    fill : number or sequence of numbers, default 0
+        What pixels from outside of the picture are, for all channels or for each.
+    """
+
+    def __init__(
+        self,
+        distortion_scale: float = 0.5,
+        p: float = 0.5,
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+        fill: Fill = 0,
+    ) -> None:
+        super().__init__()
+        self.distortion_scale = distortion_scale
+        self.p = p
+        self.interpolation = interpolation
+        self.fill = 0 if fill is None else fill
+
+    @staticmethod
+    def get_params(width: int, height: int, distortion_scale: float) -> tuple[list[list[int]], list[list[int]]]:
+        """Draw where the corners go, and return where they are and where they go."""
+        return moved_corners(width, height, distortion_scale)
+
+    def forward(self, img: Any) -> Any:
+        """Return the picture, in perspective or as it is."""
+        _, height, width = F.get_dimensions(img)
+        if not weft.rand(1).item() < self.p:
+            return img
+        corners = self.get_params(width, height, self.distortion_scale)
+        return F.perspective(img, *corners, self.interpolation, self.fill)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p={self.p})"
+
+
+class ElasticTransform(nn.Module):
+    """Move each pixel of the picture by a random displacement that changes smoothly.
+
+    Parameters
+    ----------
+    alpha : float or (float, float), default 50
+        How far pixels move at most, across and down, before smoothing.
+    sigma : float or (float, float), default 5
+        The deviation of the Gaussian that smooths displacements, in pixels.
+    interpolation : InterpolationMode, default BILINEAR
+    fill : number or sequence of numbers, default 0
+        What pixels from outside of the picture are, for all channels or for each.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``alpha`` or ``sigma`` is something else.
+    """
+
+    def __init__(
+        self,
+        alpha: float | Sequence[float] = 50.0,
+        sigma: float | Sequence[float] = 5.0,
+        interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+        fill: Fill = 0,
+    ) -> None:
+        super().__init__()
+        self.alpha = _pair_of_floats(alpha, "alpha")
+        self.sigma = _pair_of_floats(sigma, "sigma")
+        self.interpolation = _mode_of(interpolation)
+        if not isinstance(fill, (int, float, list, tuple)):
+            raise TypeError(f"ElasticTransform: fill must be a number or a sequence of numbers, got {fill!r}")
+        self.fill = [float(each) for each in (fill if isinstance(fill, (list, tuple)) else [fill])]
+
+    @staticmethod
+    def get_params(alpha: Sequence[float], sigma: Sequence[float], size: Sequence[int]) -> Tensor:
+        """Draw the displacements (1, H, W, 2) of a picture of ``size`` (height, width)."""
+        return displacements(alpha, sigma, size[0], size[1])
+
+    def forward(self, tensor: Any) -> Any:
+        """Return the picture, displaced."""
+        _, height, width = F.get_dimensions(tensor)
+        moves = self.get_params(self.alpha, self.sigma, [height, width])
+        return F.elastic_transform(tensor, moves, self.interpolation, self.fill)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(alpha={self.alpha}, sigma={self.sigma}, interpolation={self.interpolation}, "
+            f"fill={self.fill})"
+        )
+
+
+def _pair_of_floats(value: Any, name: str) -> list[float]:
+    """Return one number, or one for each of x and y, as two."""
+    if not isinstance(value, (float, Sequence)):
+        raise TypeError(f"ElasticTransform: {name} should be a float or a pair of floats, got {type(value).__name__}")
+    values = [value, value] if isinstance(value, float) else list(value)
+    if len(values) != 2:
+        raise ValueError(f"ElasticTransform: {name} should have two entries, got {len(values)}")
+    if not all(isinstance(each, float) for each in values):
+        raise TypeError(f"ElasticTransform: {name} should have floats, got {values}")
+    return values
+
+
+def _mode_of(interpolation: Any) -> InterpolationMode:
+    """Return the mode, also when it is given by Pillow's constant."""
+    if isinstance(interpolation, int):
+        return next(mode for mode, constant in F.pil_modes_mapping.items() if constant == interpolation)
+    return interpolation
 
 
 def _pair(size: int | Sequence[int], name: str) -> tuple[int, int]:

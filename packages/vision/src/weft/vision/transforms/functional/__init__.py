@@ -23,6 +23,9 @@ else:
             """,
             "conversion": "convert_image_dtype normalize pil_to_tensor to_pil_image to_tensor",
             "filtering": "gaussian_blur",
-            "geometry": "affine center_crop crop hflip pad resize resized_crop rotate vflip",
+            "geometry": """
+                affine center_crop crop elastic_transform five_crop hflip pad perspective resize resized_crop rotate
+                ten_crop vflip
+            """,
         },
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -42,6 +43,22 @@ def checked_picture(img: Picture, op: str) -> Picture:
     if img.dim() < 2:
         raise TypeError(f"{op}: a tensor picture must have shape (..., C, H, W) or (H, W), got {tuple(img.shape)}")
     return img if type(img) is Tensor else img.as_subclass(Tensor)
+
+
+def checked_image(img: Picture, op: str, channels: Sequence[int] = ()) -> Picture:
+    """Return ``img`` if it is a picture with a channel axis, and of these numbers of channels, and raise otherwise.
+
+    Raises
+    ------
+    TypeError
+        If ``img`` is something else.
+    """
+    img = checked_picture(img, op)
+    if isinstance(img, Tensor) and (img.dim() < 3 or (channels and img.shape[-3] not in channels)):
+        counts = " or ".join(map(str, channels))
+        wanted = f"{counts} channels, shape (..., C, H, W)" if channels else "shape (..., C, H, W)"
+        raise TypeError(f"{op}: a tensor must have {wanted}; got {tuple(img.shape)}")
+    return img
 
 
 def get_dimensions(img: Any) -> list[int]:

@@ -6,7 +6,7 @@ from PIL import Image
 
 import weft
 from weft import Tensor
-from weft.vision.transforms.functional._types import Picture, checked_picture
+from weft.vision.transforms.functional._types import Picture, checked_image, checked_picture
 from weft.vision.transforms.v2.functional import _color
 from weft.vision.transforms.v2.functional._augment import erase_image
 
@@ -49,10 +49,9 @@ def rgb_to_grayscale(img: Picture, num_output_channels: int = 1) -> Picture:
     >>> rgb_to_grayscale(weft.tensor([1.0, 0.0, 0.0]).reshape(3, 1, 1)).flatten()
     tensor([0.2989])
     """
-    img = checked_picture(img, "rgb_to_grayscale")
-    if isinstance(img, Tensor) and (img.dim() < 3 or img.shape[-3] not in (1, 3)):
-        raise TypeError(f"rgb_to_grayscale: a tensor must have 1 or 3 channels, (..., C, H, W); got {tuple(img.shape)}")
-    return _color.rgb_to_grayscale(img, num_output_channels)
+    img = checked_image(img, "rgb_to_grayscale", (1, 3))
+    is_grey = isinstance(img, Tensor) and img.shape[-3] == 1  # then one channel is returned, as torchvision does
+    return _color.rgb_to_grayscale(img, 1 if is_grey and num_output_channels == 3 else num_output_channels)
 
 
 def to_grayscale(img: Image.Image, num_output_channels: int = 1) -> Image.Image:
@@ -101,7 +100,7 @@ def adjust_brightness(img: Picture, brightness_factor: float) -> Picture:
     >>> adjust_brightness(weft.tensor([[[0.2, 0.6]]]).expand(3, 1, 2), 2)[0]  # white is the limit
     tensor([[0.4000, 1.0000]])
     """
-    return _color.adjust_brightness(checked_picture(img, "adjust_brightness"), brightness_factor)
+    return _color.adjust_brightness(checked_image(img, "adjust_brightness", (1, 3)), brightness_factor)
 
 
 def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
@@ -123,7 +122,7 @@ def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
     >>> adjust_contrast(weft.tensor([[[0.4, 0.6]]]).expand(3, 1, 2), 2)[0]
     tensor([[0.3000, 0.7000]])
     """
-    return _color.adjust_contrast(checked_picture(img, "adjust_contrast"), contrast_factor)
+    return _color.adjust_contrast(checked_image(img, "adjust_contrast", (1, 3)), contrast_factor)
 
 
 def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
@@ -146,7 +145,7 @@ def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
     >>> adjust_saturation(red, 0).flatten()
     tensor([0.2989, 0.2989, 0.2989])
     """
-    return _color.adjust_saturation(checked_picture(img, "adjust_saturation"), saturation_factor)
+    return _color.adjust_saturation(checked_image(img, "adjust_saturation", (1, 3)), saturation_factor)
 
 
 def adjust_hue(img: Picture, hue_factor: float) -> Picture:
@@ -169,7 +168,7 @@ def adjust_hue(img: Picture, hue_factor: float) -> Picture:
     >>> adjust_hue(red, 1 / 3).flatten()  # green
     tensor([0., 1., 0.])
     """
-    return _color.adjust_hue(checked_picture(img, "adjust_hue"), hue_factor)
+    return _color.adjust_hue(checked_image(img, "adjust_hue", (1, 3)), hue_factor)
 
 
 def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
@@ -215,7 +214,7 @@ def adjust_gamma(img: Picture, gamma: float, gain: float = 1) -> Picture:
     >>> adjust_gamma(weft.tensor([[[0.5, 1.0]]]), 2)
     tensor([[[0.2500, 1.0000]]])
     """
-    return _color.adjust_gamma(checked_picture(img, "adjust_gamma"), gamma, gain)
+    return _color.adjust_gamma(checked_image(img, "adjust_gamma", (1, 3)), gamma, gain)
 
 
 def adjust_sharpness(img: Picture, sharpness_factor: float) -> Picture:
@@ -239,12 +238,12 @@ def adjust_sharpness(img: Picture, sharpness_factor: float) -> Picture:
     >>> adjust_sharpness(picture, 0)[0, 1]  # the middle weighs 5 of 13
     tensor([0.0000, 0.0500, 0.0000])
     """
-    return _color.adjust_sharpness(checked_picture(img, "adjust_sharpness"), sharpness_factor)
+    return _color.adjust_sharpness(checked_image(img, "adjust_sharpness", (1, 3)), sharpness_factor)
 
 
 def invert(img: Picture) -> Picture:
     """Subtract the values from white: 1, or the greatest integer of the dtype."""
-    return _color.invert(checked_picture(img, "invert"))
+    return _color.invert(checked_image(img, "invert", (1, 3)))
 
 
 def posterize(img: Picture, bits: int) -> Picture:
@@ -293,12 +292,12 @@ def solarize(img: Picture, threshold: float) -> Picture:
     >>> solarize(weft.tensor([[[100, 200]]], dtype=weft.uint8), 128)
     tensor([[[100,  55]]], dtype=weft.uint8)
     """
-    return _color.solarize(checked_picture(img, "solarize"), threshold)
+    return _color.solarize(checked_image(img, "solarize", (1, 3)), threshold)
 
 
 def autocontrast(img: Picture) -> Picture:
     """Stretch the values of each channel, so that the least is black and the greatest white."""
-    return _color.autocontrast(checked_picture(img, "autocontrast"))
+    return _color.autocontrast(checked_image(img, "autocontrast", (1, 3)))
 
 
 def equalize(img: Picture) -> Picture:
@@ -307,7 +306,7 @@ def equalize(img: Picture) -> Picture:
 
 
 def _checked_bytes(img: Picture, op: str) -> Picture:
-    img = checked_picture(img, op)
+    img = checked_image(img, op, (1, 3))
     if isinstance(img, Tensor) and img.dtype is not weft.uint8:
         raise TypeError(f"{op}: a tensor must be of dtype uint8, got {img.dtype}")
     return img

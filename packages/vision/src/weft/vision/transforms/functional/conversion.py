@@ -156,7 +156,10 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"normalize: tensor must be a tensor, got {type(tensor).__name__}; apply ToTensor first")
-    return normalize_image(tensor.as_subclass(Tensor), mean, std, inplace)
+    normalized = normalize_image(tensor.as_subclass(Tensor), mean, std, inplace)
+    if normalized.shape != tensor.shape:
+        raise RuntimeError(f"normalize: {len(mean)} means and {len(std)} deviations for a tensor {tuple(tensor.shape)}")
+    return normalized
 
 
 def _channels_first(pixels: np.ndarray[Any, Any]) -> Tensor:

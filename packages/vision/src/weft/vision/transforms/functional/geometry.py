@@ -8,6 +8,7 @@ from typing import Any
 
 from PIL import Image
 
+from weft import Tensor
 from weft.vision.transforms.functional._padding import four_sides, image_fill, pad_image, pad_tensor
 from weft.vision.transforms.functional._resampling import resize_tensor
 from weft.vision.transforms.functional._sizes import height_and_width, pil_modes_mapping, resized_size
@@ -20,8 +21,23 @@ from weft.vision.transforms.functional._warping import (
     rotated_size,
     warp,
 )
+from weft.vision.transforms.v2.functional import _crop, _warp
 
-__all__ = ["affine", "center_crop", "crop", "hflip", "pad", "resize", "resized_crop", "rotate", "vflip"]
+__all__ = [
+    "affine",
+    "center_crop",
+    "crop",
+    "elastic_transform",
+    "five_crop",
+    "hflip",
+    "pad",
+    "perspective",
+    "resize",
+    "resized_crop",
+    "rotate",
+    "ten_crop",
+    "vflip",
+]
 
 Fill = float | Sequence[float] | None
 
@@ -304,6 +320,124 @@ def affine(
     matrix = affine_matrix(middle, angle, translate, scale, shears)
     grid = affine_grid(matrix, (height, width), (height, width), grid_dtype(img), img.device)
     return warp(img, grid, mode.value, checked_fill(fill, channels))
+
+
+def perspective(
+    img: Picture,
+    startpoints: Sequence[Sequence[int]],
+    endpoints: Sequence[Sequence[int]],
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+    fill: Fill = None,
+) -> Picture:
+    """Change the perspective of a picture.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    startpoints, endpoints : four pairs (x, y)
+        What lay at the first comes to the second: the corners, from the upper left one with the clock, say.
+    interpolation : InterpolationMode, default BILINEAR
+        Tensors know nearest and bilinear, PIL images bicubic too.
+    fill : number or sequence of numbers, optional
+        The value of pixels from outside of the picture, for all channels or for each; default 0.
+
+    Examples
+    --------
+    >>> corners = [[0, 0], [4, 0], [4, 4], [0, 4]]
+    >>> to_the_right = [[1, 0], [5, 0], [5, 4], [1, 4]]
+    >>> perspective(weft.arange(4.0).expand(1, 4, 4), corners, to_the_right)[0, 0].round()
+    tensor([0., 0., 1., 2.])
+    """
+    img = checked_picture(img, "perspective")
+    return _warp.perspective(img, startpoints, endpoints, interpolation, fill)
+
+
+def elastic_transform(
+    img: Picture,
+    displacement: Tensor,
+    interpolation: InterpolationMode = InterpolationMode.BILINEAR,
+    fill: Fill = None,
+) -> Picture:
+    """Take each pixel from a place at a distance.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    displacement : Tensor, shape (1, H, W, 2)
+        Along x and y, in halves of the width and height.
+    interpolation : InterpolationMode, default BILINEAR
+        Nearest or bilinear.
+    fill : number or sequence of numbers, optional
+        The value of pixels from outside of the picture, for all channels or for each; default 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If ``displacement`` is no tensor of that shape.
+
+    Examples
+    --------
+    >>> to_the_left = weft.zeros(1, 1, 4, 2)
+    >>> to_the_left[..., 0] = 2 / 4
+    >>> elastic_transform(weft.arange(4.0).reshape(1, 1, 4), to_the_left)
+    tensor([[[1., 2., 3., 0.]]])
+    """
+    img = checked_picture(img, "elastic_transform")
+    return _warp.elastic(img, displacement, interpolation, fill)
+
+
+def five_crop(img: Picture, size: int | Sequence[int]) -> tuple[Picture, ...]:
+    """Cut the four corners and the middle out of a picture.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    size : int or (height, width)
+
+    Returns
+    -------
+    tuple of five pictures
+        Upper left, upper right, lower left, lower right, middle.
+
+    Raises
+    ------
+    ValueError
+        If the picture is smaller.
+
+    Examples
+    --------
+    >>> [part.item() for part in five_crop(weft.arange(9).reshape(1, 3, 3), 1)]
+    [0, 2, 6, 8, 4]
+    """
+    return _crop.five_crop(checked_picture(img, "five_crop"), size)
+
+
+def ten_crop(img: Picture, size: int | Sequence[int], vertical_flip: bool = False) -> tuple[Picture, ...]:
+    """Cut the four corners and the middle out of a picture and out of its mirror image.
+
+    Parameters
+    ----------
+    img : PIL image or Tensor, shape (..., C, H, W)
+    size : int or (height, width)
+    vertical_flip : bool, default False
+        Mirror top to bottom, instead of left to right.
+
+    Returns
+    -------
+    tuple of ten pictures
+        As `five_crop`, first of the picture.
+
+    Raises
+    ------
+    ValueError
+        If the picture is smaller.
+
+    Examples
+    --------
+    >>> [part.item() for part in ten_crop(weft.arange(9).reshape(1, 3, 3), 1)][5:]
+    [2, 0, 8, 6, 4]
+    """
+    return _crop.ten_crop(checked_picture(img, "ten_crop"), size, vertical_flip)
 
 
 def _checked_interpolation(interpolation: Any, op: str) -> InterpolationMode:

@@ -58,10 +58,9 @@ class RandomErasing(RandomApplyTransform):
         first.check_erasing(scale, ratio, value)
         self.scale = scale
         self.ratio = ratio
-        if isinstance(value, (int, float)):
-            self.value = [float(value)]
-        else:
-            self.value = None if isinstance(value, str) else [float(each) for each in value]
+        self.value: list[float] | None = None  # for random ones
+        if not isinstance(value, str):
+            self.value = [float(each) for each in (value if isinstance(value, Sequence) else [value])]
         self.inplace = inplace
 
     def _extract_params_for_v1_transform(self) -> dict[str, Any]:
@@ -147,7 +146,7 @@ class _MixBatch(Transform):
             )
 
     def _mixed_labels(self, labels: Tensor, share: float) -> Tensor:
-        if labels.dim() == 1:
+        if labels.dim() == 1 and self.num_classes is not None:
             labels = one_hot(labels, num_classes=self.num_classes)
         labels = labels if labels.is_floating_point() else labels.float()
         return _mix(labels, share)

@@ -64,7 +64,7 @@ class _Augment(Transform):
         height, width = F.get_size(image)
         return None if make is None else make(bins, height, width)
 
-    def _apply(self, image: Any, name: str, magnitude: float) -> Any:
+    def _after(self, image: Any, name: str, magnitude: float) -> Any:
         if name == "Solarize":
             white = 255 if isinstance(image, PIL.Image.Image) else greatest_value(image.dtype)
             magnitude = white * magnitude
@@ -114,7 +114,7 @@ class AutoAugment(_Augment):
             magnitude = 0.0 if magnitudes is None or level is None else float(magnitudes[level])
             if magnitudes is not None and first.AUTO_AUGMENT[name][1]:
                 magnitude *= _sign()
-            image = self._apply(image, name, magnitude)
+            image = self._after(image, name, magnitude)
         return image
 
 
@@ -158,7 +158,7 @@ class RandAugment(_Augment):
             magnitude = 0.0 if magnitudes is None else float(magnitudes[self.magnitude])
             if first.RAND_AUGMENT[name][1]:
                 magnitude *= _sign()
-            image = self._apply(image, name, magnitude)
+            image = self._after(image, name, magnitude)
         return image
 
 
@@ -190,7 +190,7 @@ class TrivialAugmentWide(_Augment):
         magnitude = 0.0 if magnitudes is None else float(magnitudes[_draw(self.num_magnitude_bins)])
         if first.TRIVIAL_AUGMENT[name][1]:
             magnitude *= _sign()
-        return self._apply(image, name, magnitude)
+        return self._after(image, name, magnitude)
 
 
 class AugMix(_Augment):
@@ -258,5 +258,5 @@ class AugMix(_Augment):
             magnitude = 0.0 if magnitudes is None else float(magnitudes[_draw(self.severity)])
             if space[name][1]:
                 magnitude *= _sign()
-            image = self._apply(image, name, magnitude)
+            image = self._after(image, name, magnitude)
         return image
