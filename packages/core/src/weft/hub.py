@@ -191,7 +191,7 @@ def download_url_to_file(
         ``https://``, ``file://``, ...
     dst : str or path
     hash_prefix : str, optional
-        What the SHA-256 of the content begins with, in hexadecimal digits.
+        What the SHA-256 of the content begins with, in hexadecimal digits; with ``"md5:"`` before them its MD5.
     progress : bool
         Show a bar, where the package tqdm is installed and errors go to a terminal.
 
@@ -253,10 +253,13 @@ def _receive(url: str, path: str, progress: bool) -> None:
 
 
 def _check_hash(path: str, prefix: str) -> None:
+    algorithm, _, digits = prefix.rpartition(":")
     with open(path, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if not found.startswith(prefix):
-        raise RuntimeError(f'download_url_to_file: invalid hash value (expected "{prefix}", got "{found}")')
+        digest = hashlib.file_digest(file, lambda: hashlib.new(algorithm or "sha256", usedforsecurity=False))
+    if not digest.hexdigest().startswith(digits):
+        raise RuntimeError(
+            f'download_url_to_file: invalid hash value (expected "{digits}", got "{digest.hexdigest()}")'
+        )
 
 
 def load_state_dict_from_url(

@@ -10,18 +10,17 @@ import os
 import re
 import shutil
 import tarfile
-import urllib.error
-import urllib.request
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlparse
 
+from weft.hub import download_url_to_file
+
 StrPath = str | os.PathLike[str]
 
 _CHUNK = 1 << 20
-_USER_AGENT = "weft-vision"
 _GOOGLE_DRIVE = "https://drive.usercontent.google.com/download?id={}&export=download&confirm=t"
 _OPENERS: dict[str, Callable[..., IO[bytes]]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}  # type: ignore[dict-item]
 _TAR_ENDINGS = (".tar", ".tgz", ".tbz", ".tbz2", *(f".tar{ending}" for ending in _OPENERS))
@@ -64,8 +63,8 @@ def download_url(
 ) -> None:
     """Fetch a file into a folder, from the first of several addresses that has it whole.
 
-    A file that is there and has the checksum is kept. A download that breaks off leaves ``<filename>.part``, and the
-    next call goes on from there where the server allows it; the file gets its name only when it is complete.
+    A file that is there and has the checksum is kept. The download is `weft.hub.download_url_to_file`: if it breaks
+    off, it goes on from there, in this call or the next one; the file gets its name only when it is complete.
 
     Parameters
     ----------
@@ -93,8 +92,8 @@ def download_url(
     failures = []
     for each in urls:
         try:
-            _fetch(_address_of_drive_file(each), path, md5)
-        except (urllib.error.URLError, OSError, ValueError) as error:
+            download_url_to_file(_address_of_drive_file(each), path, None if md5 is None else f"md5:{md5}")
+        except (OSError, RuntimeError, ValueError) as error:
             failures.append(f"{each}: {error}")
         else:
             return
@@ -117,44 +116,6 @@ def _address_of_drive_file(url: str) -> str:
     parts = urlparse(url)
     found = re.match(r"/file/d/([^/]+)", parts.path)
     return _GOOGLE_DRIVE.format(found[1]) if found and re.match(r"(drive|docs)\.google\.com$", parts.netloc) else url
-
-
-def _fetch(url: str, path: Path, md5: str | None, timeout: float = 30.0) -> None:
-    """Write what ``url`` answers to a ``.part`` beside ``path``, check it, and give it its name."""
-    partial = path.with_name(path.name + ".part")
-    resumed = partial.exists()
-    _append(url, partial, timeout)
-    if md5 is not None and (found := calculate_md5(partial)) != md5:
-        partial.unlink()
-        if resumed:  # its beginning may be of an older file
-            _fetch(url, path, md5, timeout)
-            return
-        raise ValueError(f"the file has MD5 {found}, expected {md5}: damaged, or changed by its publisher")
-    os.replace(partial, path)
-
-
-def _append(url: str, partial: Path, timeout: float) -> None:
-    """Fetch what is missing from the end of a file, or the whole where the server does not send parts."""
-    there = partial.stat().st_size if partial.exists() else 0
-    headers = {"User-Agent": _USER_AGENT} | ({"Range": f"bytes={there}-"} if there else {})
-    try:
-        answer = urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=timeout)
-    except urllib.error.HTTPError as error:
-        if error.code == 416 and there:  # nothing follows: the part was whole
-            return
-        raise
-    with answer:
-        if url.startswith(_GOOGLE_DRIVE.partition("?")[0]) and "text/html" in answer.headers.get("Content-Type", ""):
-            raise ValueError("Google Drive answers with a page, not the file: its quota is used up, or it is private")
-        is_rest = getattr(answer, "status", None) == 206
-        expected = answer.length if hasattr(answer, "length") else None
-        written = 0
-        with open(partial, "ab" if is_rest else "wb") as file:
-            while chunk := answer.read(_CHUNK):
-                file.write(chunk)
-                written += len(chunk)
-    if expected is not None and written < expected:
-        raise OSError(f"the connection ended after {written:,} of {expected:,} bytes; try again, it goes on from there")
 
 
 # Archives ------------------------------------------------------------------------------------------------
