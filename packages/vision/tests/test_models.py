@@ -8,6 +8,7 @@ import pytest
 
 import weft
 from weft.vision import models
+from weft.vision.models import _utils, feature_extraction, swin_transformer, vision_transformer
 
 # Entries of the state, parameters for 1,000 classes, and the first logits that torchvision 0.28 gives for ten classes
 # after manual_seed(0), in eval mode, on a ramp from -1 to 1.
@@ -100,6 +101,109 @@ def test_dense_layers_that_compute_again_have_the_same_gradients():
         model(weft.rand(2, 3, 32, 32, requires_grad=True)).sum().backward()
         found.append([each.grad for each in model.parameters()])
     assert all(weft.allclose(plain, again) for plain, again in zip(*found))
+
+
+class Twice(weft.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = weft.nn.Sequential(weft.nn.Linear(2, 2), weft.nn.Dropout(1.0))
+
+    def forward(self, x):
+        x = self.inner(x + 1)
+        return x * 2 if self.training else self.inner(x - 1 + 1)
+
+
+def test_outputs_from_within_a_model_in_both_modes():
+    model = Twice().eval()
+    with pytest.warns(UserWarning, match="train mode are different"):
+        train, evaluation = feature_extraction.get_graph_node_names(model)
+    assert train == ["x", "add", "inner.0", "inner.1", "mul"]
+    assert evaluation == ["x", "add", "inner.0", "inner.1", "sub", "add_1", "inner.0_1", "inner.1_1"]
+    made = feature_extraction.create_feature_extractor(
+        model,
+        train_return_nodes=["mul"],
+        eval_return_nodes={"add": "first", "inner": "last"},
+        suppress_diff_warning=True,
+    )
+    x = weft.rand(3, 2)
+    assert not model.training and not made.training
+    assert list(made(x)) == ["first", "last"]
+    assert weft.equal(made(x)["last"], model(x))
+    assert weft.equal(made.train()(x)["mul"], weft.zeros(3, 2))
+    assert made.get_submodule("inner.0") is model.inner[0]
+    assert weft.equal(copy.deepcopy(made).eval()(x)["first"], x + 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({}, "give return_nodes"),
+        ({"train_return_nodes": ["0"]}, "must both be given"),
+        ({"return_nodes": ["0"], "train_return_nodes": ["0"], "eval_return_nodes": ["0"]}, "give either"),
+        ({"return_nodes": ["2"]}, "'2' is not present in model"),
+    ],
+)
+def test_nodes_that_cannot_be_returned_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        feature_extraction.create_feature_extractor(weft.nn.Sequential(weft.nn.ReLU()), **wrong)
+
+
+def test_children_are_called_as_far_as_they_are_needed():
+    model = models.resnet18(num_classes=2)
+    getter = _utils.IntermediateLayerGetter(model, {"layer1": "low", "layer2": "high"})
+    assert {name: tuple(each.shape) for name, each in getter(weft.rand(1, 3, 32, 32)).items()} == {
+        "low": (1, 64, 8, 8),
+        "high": (1, 128, 4, 4),
+    }
+    assert "layer3" not in getter
+    with pytest.raises(ValueError, match="return_layers are not present in model"):
+        _utils.IntermediateLayerGetter(model, {"layer9": "low"})
+
+
+def test_states_of_earlier_versions_are_read():
+    dense = models.DenseNet(4, (1,), 8, num_classes=3)
+    old = {
+        name.replace("norm1", "norm.1").replace("conv2", "conv.2"): value for name, value in dense.state_dict().items()
+    }
+    assert "features.denseblock1.denselayer1.norm.1.weight" in old
+    models.DenseNet(4, (1,), 8, num_classes=3).load_state_dict(old)
+    block = vision_transformer.MLPBlock(2, 3, 0.0)
+    old = {f"linear_{1 + int(name[0]) // 3}{name[1:]}": value for name, value in block.state_dict().items()}
+    vision_transformer.MLPBlock(2, 3, 0.0).load_state_dict(old)
+    state = models.mnasnet0_5().state_dict()
+    state._metadata[""]["version"] = 1
+    with (
+        pytest.warns(UserWarning, match="first version of MNASNet"),
+        pytest.raises(RuntimeError, match="size mismatch"),
+    ):
+        models.mnasnet0_5().load_state_dict(state)
+
+
+def test_embeddings_of_places_are_resampled_for_another_size():
+    state = {"encoder.pos_embedding": weft.ones(1, 5, 3), "heads.head.bias": weft.zeros(2)}
+    found = vision_transformer.interpolate_embeddings(48, 16, state, reset_heads=True)
+    assert list(found) == ["encoder.pos_embedding"]
+    assert found["encoder.pos_embedding"].shape == (1, 10, 3)
+    assert weft.allclose(found["encoder.pos_embedding"], weft.tensor(1.0))
+    with pytest.raises(ValueError, match="not a perfect square"):
+        vision_transformer.interpolate_embeddings(48, 16, {"encoder.pos_embedding": weft.ones(1, 4, 3)})
+
+
+def test_windows_of_any_rank_are_attended_alone():
+    """Without mixing between windows, a change in one window changes that window only."""
+
+    def attend(x):
+        identity = weft.eye(4)
+        return swin_transformer.shifted_window_attention(
+            x, identity.repeat(3, 1), identity, weft.zeros(1, 2, 8, 8), [2, 2, 2], 2, [0, 0, 0]
+        )
+
+    x = weft.rand(1, 4, 2, 3, 4)  # the last axis is padded
+    changed = x.clone()
+    changed[0, 3, 1, 2] += 1
+    difference = (attend(x) != attend(changed)).any(-1)[0]
+    assert difference[2:, :, 2].all()
+    assert not difference[:2].any() and not difference[:, :, :2].any()
 
 
 def test_an_unknown_version_is_refused():

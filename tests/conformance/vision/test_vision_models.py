@@ -23,12 +23,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 import selection
 import torch
 from oracle import torchvision
+from torchvision.models import feature_extraction as theirs_features
 
 import weft
 from weft.vision import models
+from weft.vision.models import feature_extraction
 
 SETTING = os.environ.get("WEFT_CONFORMANCE", "changed")
 NAMES = models.list_models()
+CLASSIFIERS = set(models.list_models(models))
 CLASSIFIERS = models.list_models(models)  # test_vision_models_dense.py runs the others
 SMALL = 13_000_000  # parameters: what a run takes that does not take all
 
@@ -171,6 +174,30 @@ def test_gradients(name):
     scale = max(float(each.abs().max()) for each in expected)
     found = [each.grad / scale for each in ours.parameters() if each.grad is not None]
     assert_close(found, [each / scale for each in expected], 1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in taken(NAMES) if name in CLASSIFIERS])
+def test_features(name):
+    """The nodes of a model have the oracle's names, and a feature extractor gives the same for some of them."""
+    theirs, ours = built(name)
+    train, evaluation = theirs_features.get_graph_node_names(theirs)
+    assert feature_extraction.get_graph_node_names(ours) == (train, evaluation)
+    inputs = inputs_of(name)
+    fit(theirs, inputs)
+    ours.load_state_dict(translated(theirs.state_dict()))
+    modules = [name for name, module in theirs.named_modules() if name in evaluation]
+    wanted = {node: str(number) for number, node in enumerate(modules[:: max(1, len(modules) // 6)])}
+    extractors = [
+        create(model.eval(), train_return_nodes=train[:1], eval_return_nodes=wanted)
+        for create, model in (
+            (theirs_features.create_feature_extractor, theirs),
+            (feature_extraction.create_feature_extractor, ours),
+        )
+    ]
+    with torch.no_grad(), weft.no_grad():
+        expected, found = extractors[0](inputs), extractors[1](weft.from_numpy(inputs.numpy()))
+    assert list(found) == list(expected)
+    assert_close(found, expected, 1e-4)
 
 
 @pytest.mark.parametrize("name", ["googlenet", "inception_v3"])

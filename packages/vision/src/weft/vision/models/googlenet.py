@@ -174,8 +174,9 @@ def truncated_normal(layer: Any, std: float = 0.01) -> None:
 
 def normalize_again(x: Tensor) -> Tensor:
     """Undo the normalization with ImageNet's means and deviations, and scale the channels to -1 to 1."""
-    statistics = zip(x.unbind(1), (0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
-    return weft.stack([each * (std / 0.5) + (mean - 0.5) / 0.5 for each, mean, std in statistics], 1)
+    statistics = enumerate(((0.485, 0.229), (0.456, 0.224), (0.406, 0.225)))
+    scaled = [x[:, channel : channel + 1] * (std / 0.5) + (mean - 0.5) / 0.5 for channel, (mean, std) in statistics]
+    return weft.cat(scaled, 1)
 
 
 def adapt_inception(kwargs: dict[str, Any], weights: WeightsEnum | None) -> None:

@@ -152,16 +152,13 @@ class InceptionE(_Block):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the joined channels."""
-        single, double = self.branch3x3_1(x), self._run(x, "branch3x3dbl_1", "branch3x3dbl_2")
-        branches = [
-            self.branch1x1(x),
-            self.branch3x3_2a(single),
-            self.branch3x3_2b(single),
-            self.branch3x3dbl_3a(double),
-            self.branch3x3dbl_3b(double),
-            self.branch_pool(F.avg_pool2d(x, kernel_size=3, stride=1, padding=1)),
-        ]
-        return weft.cat(branches, 1)
+        pointwise = self.branch1x1(x)
+        single = self.branch3x3_1(x)
+        single = weft.cat([self.branch3x3_2a(single), self.branch3x3_2b(single)], 1)
+        double = self._run(x, "branch3x3dbl_1", "branch3x3dbl_2")
+        double = weft.cat([self.branch3x3dbl_3a(double), self.branch3x3dbl_3b(double)], 1)
+        pooled = self.branch_pool(F.avg_pool2d(x, kernel_size=3, stride=1, padding=1))
+        return weft.cat([pointwise, single, double, pooled], 1)
 
 
 class InceptionAux(_Block):

@@ -110,11 +110,12 @@ class RelativePositionalMultiHeadAttention(nn.Module):
         """Return the states, of the shape of the input."""
         count, groups, places, width = x.shape
         heads = (count, groups, places, self.n_heads, self.head_dim)
-        q, k, v = (each.reshape(heads).permute(0, 1, 3, 2, 4) for each in weft.chunk(self.to_qkv(x), 3, dim=-1))
-        logits = weft.matmul(q, (k * self.scale_factor).transpose(-2, -1))  # (N, G, heads, P, P)
+        q, k, v = weft.chunk(self.to_qkv(x), 3, dim=-1)
+        q, k, v = (each.reshape(heads).permute(0, 1, 3, 2, 4) for each in (q, k, v))
+        logits = weft.einsum("ngiqd,ngikd->ngiqk", q, k * self.scale_factor)  # (N, G, heads, P, P)
         weights = F.softmax(logits + self.get_relative_positional_bias(), dim=-1)
-        out = weft.matmul(weights, v).permute(0, 1, 3, 2, 4).reshape(count, groups, places, width)
-        return self.merge(out)
+        out = weft.einsum("ngiqk,ngikd->ngiqd", weights, v).permute(0, 1, 3, 2, 4)
+        return self.merge(out.reshape(count, groups, places, width))
 
 
 class SwapAxes(nn.Module):

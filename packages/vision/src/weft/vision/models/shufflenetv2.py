@@ -45,7 +45,7 @@ class ShuffleNet_V2_X2_0_Weights(WeightsEnum):
 
 def channel_shuffle(x: Tensor, groups: int) -> Tensor:
     """Interleave the channels of the groups of (N, C, H, W)."""
-    count, channels, height, width = x.shape
+    count, channels, height, width = x.size()
     grouped = x.view(count, groups, channels // groups, height, width)
     return grouped.transpose(1, 2).contiguous().view(count, channels, height, width)
 

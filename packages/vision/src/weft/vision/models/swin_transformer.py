@@ -228,6 +228,9 @@ def _get_relative_position_bias(
     relative_position_bias_table: Tensor, relative_position_index: Tensor, window_size: list[int]
 ) -> Tensor:
     """The table's entries for each two places of a window, of shape (1, num_heads, P, P)."""
+    tensors = (relative_position_bias_table, relative_position_index)
+    if has_torch_function(tensors):
+        return handle_torch_function(_get_relative_position_bias, tensors, *tensors, window_size)
     places = math.prod(window_size)
     bias = relative_position_bias_table[relative_position_index[: places * places]].view(places, places, -1)
     return bias.permute(2, 0, 1).contiguous().unsqueeze(0)
@@ -288,11 +291,12 @@ class ShiftedWindowAttention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the states, of the shape of the input."""
+        bias = self.get_relative_position_bias()
         return shifted_window_attention(
             x,
             self.qkv.weight,
             self.proj.weight,
-            self.get_relative_position_bias(),
+            bias,
             self.window_size,
             self.num_heads,
             shift_size=self.shift_size,

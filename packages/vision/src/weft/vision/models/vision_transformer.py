@@ -240,13 +240,14 @@ class VisionTransformer(nn.Module):
         size, patch = self.image_size, self.patch_size
         check(height == size, f"Wrong image height! Expected {size} but got {height}!")
         check(width == size, f"Wrong image width! Expected {size} but got {width}!")
-        patches = self.conv_proj(x).reshape(count, self.hidden_dim, (height // patch) * (width // patch))
-        return patches.permute(0, 2, 1)
+        rows, columns = height // patch, width // patch
+        return self.conv_proj(x).reshape(count, self.hidden_dim, rows * columns).permute(0, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits (N, num_classes)."""
         patches = self._process_input(x)
-        token = self.class_token.expand(patches.shape[0], -1, -1)
+        count = patches.shape[0]
+        token = self.class_token.expand(count, -1, -1)
         states = self.encoder(weft.cat([token, patches], dim=1))
         return self.heads(states[:, 0])
 
@@ -325,7 +326,7 @@ def _fix_image_size(weights: WeightsEnum, kwargs: dict[str, Any]) -> None:
     _ovewrite_named_param(kwargs, "image_size", weights.meta["min_size"][0])
 
 
-def _vit(name: str, weights: type[WeightsEnum], **sizes: int) -> Callable[..., VisionTransformer]:
+def _vit(name: str, weights: type[WeightsEnum], **sizes: Any) -> Callable[..., VisionTransformer]:
     return builder(name, weights, partial(VisionTransformer, image_size=224), adapt=_fix_image_size, **sizes)
 
 
