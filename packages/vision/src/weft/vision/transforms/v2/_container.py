@@ -8,6 +8,7 @@ from typing import Any
 import weft
 from weft import nn
 from weft.vision.transforms import composition as first
+from weft.vision.transforms.v2._misc import normalized_bytes
 from weft.vision.transforms.v2._transform import Transform
 
 __all__ = ["Compose", "RandomApply", "RandomChoice", "RandomOrder"]
@@ -34,7 +35,15 @@ class Compose(Transform):
 
     def forward(self, *inputs: Any) -> Any:
         """Return the sample after all transforms."""
-        return _in_turn(self.transforms, inputs)
+        if len(inputs) > 1:
+            return _in_turn(self.transforms, inputs)
+        sample = inputs[0]
+        done = 0
+        while done < len(self.transforms):
+            both = normalized_bytes(sample, *self.transforms[done : done + 2])
+            done += 1 if both is None else 2
+            sample = self.transforms[done - 1](sample) if both is None else both
+        return sample
 
     def extra_repr(self) -> str:
         return _listing(self.transforms)

@@ -17,6 +17,7 @@ from weft.vision.transforms.v2 import functional as F
 from weft.vision.transforms.v2._labels import labels_getter_of
 from weft.vision.transforms.v2._transform import Transform
 from weft.vision.transforms.v2._utils import get_bounding_boxes, get_keypoints, has_any
+from weft.vision.transforms.v2.functional._misc import normalize_bytes
 from weft.vision.transforms.v2.functional._utils import is_pure_tensor
 
 __all__ = [
@@ -233,6 +234,28 @@ class ToDtype(Transform):
                 'or "others", e.g. {tv_tensors.Mask: weft.int64, "others": None}'
             )
         return inpt if dtype is None else self._call_kernel(F.to_dtype, inpt, dtype=dtype, scale=self.scale)
+
+
+def normalized_bytes(sample: Any, to_dtype: Any = None, normalize: Any = None) -> Any:
+    """Return an image after `ToDtype` and `Normalize` in one pass; None where these are not just that.
+
+    They are if both are of these very classes, without hooks, and the sample is an image of integers that becomes
+    floating, with a mean and a deviation for each channel.
+    """
+    if type(to_dtype) is not ToDtype or type(normalize) is not Normalize or not to_dtype.scale:
+        return None
+    if not isinstance(to_dtype.dtype, weft.dtype) or not to_dtype.dtype.is_floating_point:
+        return None
+    if type(sample) not in (Tensor, tv_tensors.Image, tv_tensors.Video) or sample.dim() < 3:
+        return None
+    is_for_channels = len(normalize.mean) == len(normalize.std) == sample.shape[-3] and all(normalize.std)
+    if sample.is_floating_point() or not is_for_channels or to_dtype._forward_hooks or normalize._forward_hooks:
+        return None
+    if to_dtype._forward_pre_hooks or normalize._forward_pre_hooks:
+        return None
+    pixels = sample.as_subclass(Tensor)
+    found = normalize_bytes(pixels, to_dtype.dtype, normalize.mean, normalize.std)
+    return found if pixels is sample else tv_tensors.wrap(found, like=sample)
 
 
 class _Sanitize(Transform):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 import weft
 from weft import Tensor
-from weft.nn.functional import conv2d, pad
+from weft.nn.functional import pad
 from weft.vision import tv_tensors
 from weft.vision.transforms.v2 import functional as F
 from weft.vision.transforms.v2.functional._meta import convert_bounding_box_format
@@ -133,21 +134,31 @@ def normalize_image(image: Tensor, mean: Sequence[float], std: Sequence[float], 
         raise TypeError(f"normalize: the image must be floating, got {image.dtype}; apply ToDtype(scale=True) first")
     if image.dim() < 3:
         raise ValueError(f"normalize: the image must have shape (..., C, H, W), got {tuple(image.shape)}")
-    divisors = std if isinstance(std, Sequence) else (std,)
-    if any(each == 0 for each in divisors):
+    means, deviations = np.asarray(mean, np.float64), np.asarray(std, np.float64)
+    if not deviations.all():
         raise ValueError(f"normalize: std is divided by and must not contain 0, got {std}")
-    means, deviations = _of_channels(mean, image), _of_channels(std, image)
-    centered = image.sub_(means) if inplace else image - means
-    return centered.mul_(deviations.reciprocal())  # a product takes a fifth of the time of a quotient
+    centered = image.sub_(_of_channels(means, image)) if inplace else image - _of_channels(means, image)
+    return centered.mul_(_of_channels(1 / deviations, image))  # a product takes a fifth of the time of a quotient
 
 
 normalize_video = normalize_image
 
 
-def _of_channels(values: Sequence[float], image: Tensor) -> Tensor:
+def normalize_bytes(image: Tensor, dtype: Any, mean: Sequence[float], std: Sequence[float]) -> Tensor:
+    """Return ``normalize(to_dtype(image, dtype, scale=True), mean, std)`` of integers with less arithmetic.
+
+    ``(image / white - mean) / std`` is one product and one sum.
+    """
+    deviations = np.asarray(std, np.float64)
+    values = image.to(dtype)
+    factors = _of_channels(1 / (greatest_value(image.dtype) * deviations), values)
+    return values.mul_(factors).sub_(_of_channels(np.asarray(mean, np.float64) / deviations, values))
+
+
+def _of_channels(values: np.ndarray[Any, Any], image: Tensor) -> Tensor:
     """Return one value for each channel as (C, 1, 1), to be broadcast over the image."""
-    found = weft.as_tensor(values, dtype=image.dtype, device=image.device)
-    return found.reshape(-1, 1, 1) if found.dim() == 1 else found
+    column = values.reshape(-1, 1, 1) if values.ndim == 1 else values
+    return weft.from_numpy(column if image.dtype is weft.float64 else column.astype(np.float32)).to(image)
 
 
 @kernel(gaussian_blur, *IMAGES_AND_VIDEOS)
@@ -170,12 +181,21 @@ def gaussian_blur_image(
     if image.numel() == 0:
         return image
     values = image if image.is_floating_point() else image.to(weft.float32)
-    columns, rows = (_gaussian(size, deviation, values) for size, deviation in zip(sizes, deviations))
-    flat = values.reshape(-1, 1, *image.shape[-2:])  # each channel alone
     across, down = sizes[0] // 2, sizes[1] // 2
-    density = (rows[:, None] * columns)[None, None]
-    found = conv2d(pad(flat, [across, across, down, down], mode="reflect"), density).reshape(image.shape)
+    flat = values.reshape(-1, 1, *image.shape[-2:])
+    padded = pad(flat, [across, across, down, down], mode="reflect")
+    blurred = _weighted(padded, _gaussian(sizes[0], deviations[0]), -1)
+    found = _weighted(blurred, _gaussian(sizes[1], deviations[1]), -2).reshape(image.shape)
     return found if image.is_floating_point() else found.round_().to(image.dtype)
+
+
+def _weighted(values: Tensor, weights: list[float], dim: int) -> Tensor:
+    """Return the weighted sum of neighbours along an axis, without the borders: faster than a convolution."""
+    length = values.shape[dim] - len(weights) + 1
+    found = values.narrow(dim, 0, length) * weights[0]
+    for place, weight in enumerate(weights[1:], start=1):
+        found.add_(values.narrow(dim, place, length), alpha=weight)
+    return found
 
 
 gaussian_blur_video = gaussian_blur_image
@@ -203,12 +223,11 @@ def _deviations(sigma: float | Sequence[float] | None, sizes: Sequence[int]) -> 
     return [float(deviations[0]), float(deviations[-1])]
 
 
-def _gaussian(size: int, deviation: float, like: Tensor) -> Tensor:
+def _gaussian(size: int, deviation: float) -> list[float]:
     """The normal density at ``size`` places about 0, scaled to sum 1."""
     half = (size - 1) * 0.5
-    places = weft.linspace(-half, half, size, dtype=like.dtype, device=like.device)
-    density = (-0.5 * (places / deviation) ** 2).exp()
-    return density / density.sum()
+    density = np.exp(-0.5 * (np.linspace(-half, half, size) / deviation) ** 2)
+    return (density / density.sum()).tolist()
 
 
 @kernel(gaussian_noise, *IMAGES_AND_VIDEOS)
