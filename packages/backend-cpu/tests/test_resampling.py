@@ -122,3 +122,16 @@ def test_pixels_outside_are_no_products_with_zero(resampling):
     grid = np.full((1, 30, 30, 2), 5, np.float32)
     found = resampling.sample(None)(input, grid, ("bilinear", "zeros", False), (0, 0))
     np.testing.assert_array_equal(found, np.zeros((1, 2, 30, 30)))
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("size", [(70, 40), (300, 20), (131, 90), (50, 180), (9, 400)], ids=str)
+def test_bytes_are_numpys(mode, antialias, size, resampling):
+    """Also of crops, and of channels that are innermost in memory."""
+    image = np.random.default_rng(0).integers(0, 256, (2, 131, 180, 3), dtype=np.uint8).transpose(0, 3, 1, 2)
+    expected = generic(declared.resample)
+    for input in (np.ascontiguousarray(image), image, np.ascontiguousarray(image)[:, 1:, 5:105, 3:170]):
+        options = (size, mode, (None, None), False, antialias, False)
+        found = resampling.resample_bytes(expected)(input, *options)
+        np.testing.assert_array_equal(found, expected(input, *options))

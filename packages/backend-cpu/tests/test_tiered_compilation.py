@@ -36,6 +36,7 @@ MASK = weft.tensor(RANDOM.random(SHAPE) < 0.5)
 Y = weft.where(weft.tensor(RANDOM.random(SHAPE) < 0.1), X, numbers())
 ROW, COLUMN = Y[0, 0].clone(), Y[:, :, :1].clone()
 IMAGE = X.reshape(6, 13, 10, 180)
+BYTES = weft.tensor(RANDOM.integers(0, 256, (2, 3, 131, 180)).astype(np.uint8))
 PLACES, ROWS = weft.tensor(RANDOM.integers(0, 6, SHAPE)), weft.tensor(RANDOM.integers(0, 130, 60))
 
 
@@ -92,6 +93,11 @@ CALLS |= {
     "nn::pad_inside": lambda: functional.pad(X, (2, 3), mode="reflect"),
     "nn::prelu": lambda: functional.prelu(X, weft.tensor([0.3])),
     "nn::prelu_backward": lambda: with_gradient(functional.prelu, weft.tensor([0.3])),
+    "nn::resample": lambda: [
+        functional.interpolate(BYTES, (90, 70), mode=mode, antialias=antialias)
+        for mode in ("bilinear", "bicubic")
+        for antialias in (False, True)
+    ],
     "nn::softsign": lambda: functional.softsign(X),
     "nn::softsign_backward": lambda: with_gradient(functional.softsign),
     "nn::threshold": lambda: functional.threshold(X, 0.1, 0.2),

@@ -179,6 +179,7 @@ TABLE: dict[str, dict[str, list[Row]]] = {
             Row(MIN_SIZE_FUSED, False, "float32 float64", """
                 nn::resample nn::sample nn::sample_grid_gradient nn::sample_input_gradient
             """),
+            Row(MIN_SIZE_FUSED, True, "uint8", "nn::resample"),
         ],
         "kernels.softmax": [
             Row(2 * MIN_SIZE_FUSED, False, "float32 float64", """

@@ -37,6 +37,8 @@ def resample(
 ) -> Tensor:
     """Sums of elements of (N, C, ...) times weights, along each spatial dimension.
 
+    Those of bytes, but for "nearest", are computed in fixed point along one dimension after the other.
+
     Parameters
     ----------
     size : tuple of int
@@ -55,7 +57,9 @@ def resample(
 @resample.kernel
 def _(xp, input, size, mode, scales, align_corners, antialias, transposed):
     taps = taps_of(input, size, mode, scales, align_corners, antialias, transposed)
-    return weighted_sums(xp, input, taps) if any(taps) else input.copy()
+    if not any(taps):
+        return input.copy()
+    return fixed_point_sums(xp, input, taps) if max(bits_of(taps)) else weighted_sums(xp, input, taps)
 
 
 @resample.gradient("input")
@@ -70,6 +74,20 @@ def weighted_sums(xp: Any, array: Any, taps: tuple[Taps | None, ...]) -> Any:
         if each is not None:
             array = sums_along(xp, array, dim, each)
     return array
+
+
+def bits_of(taps: tuple[Taps | None, ...]) -> list[int]:
+    """How many bits of the weights are after the point, along each dimension; 0 where it is left."""
+    return [0 if each is None else each.bits for each in taps]
+
+
+def fixed_point_sums(xp: Any, array: Any, taps: tuple[Taps | None, ...]) -> Any:
+    """The sums of bytes along each dimension, the last one first, each rounded to a byte."""
+    wide = array.astype("int32")
+    for dim, bits in reversed(list(enumerate(bits_of(taps), 2))):
+        if bits:
+            wide = xp.clip((sums_along(xp, wide, dim, taps[dim - 2]) + (1 << bits - 1)) >> bits, 0, 255)
+    return wide.astype(array.dtype)
 
 
 def sums_along(xp: Any, array: Any, dim: int, taps: Taps) -> Any:

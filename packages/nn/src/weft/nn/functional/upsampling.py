@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import weft
 from weft import Tensor
 from weft.library.checks import elements, number_in, warn_caller
-from weft.library.resampling import taps_of
 from weft.nn.functional._common import in_layout_of, sizes
 from weft.nn.functional.pooling import average_adaptively, prepared
 from weft.nn.functional.resampling import resample
@@ -137,22 +135,8 @@ def output_sizes(
 
 def weighted(input: Tensor, out: Sizes, scales: Scales, mode: str, align_corners: bool, antialias: bool) -> Tensor:
     """Sums of neighbours times weights along each dimension that changes."""
-    options = ("cubic" if mode == "bicubic" else "linear", scales, align_corners, antialias, False)
-    if input.dtype.is_floating_point:
-        return resample.op(input, out, *options)
-    return fixed_point_sums(input, out, options)
-
-
-def fixed_point_sums(input: Tensor, out: Sizes, options: tuple[Any, ...]) -> Tensor:
-    """The sums of bytes along each dimension, the last one first, each rounded to a byte."""
-    wide = input.to(weft.int32)
-    for dim in reversed(range(len(out))):
-        spatial = wide._array.shape[2:]
-        size = (*spatial[:dim], out[dim], *spatial[dim + 1 :])
-        each = taps_of(wide._array, size, *options)[dim]
-        if each is not None:
-            wide = ((resample.op(wide, size, *options) + (1 << each.bits - 1)) >> each.bits).clamp(0, 255)
-    return wide.to(input.dtype)
+    name = "cubic" if mode == "bicubic" else "linear"
+    return resample.op(input, out, name, scales, align_corners, antialias, False)
 
 
 def _upsample_bilinear2d_aa(

@@ -18,6 +18,7 @@ import numpy as np
 
 from weft.backend import is_channels_last
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.kernels import resampling_bytes
 from weft.backend_cpu.compiled.kernels.layouts import flat, flat_channels_last
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 from weft.library.resampling import Taps, taps_of
@@ -288,6 +289,19 @@ def resample(generic: Kernel) -> Kernel:
         is_small = max(input.size, prod(input.shape[:2]) * prod(size)) < MIN_SIZE_FUSED
         taps = () if is_small or not input.size or max(input.shape[2:]) >= 1 << 27 else taps_of(input, size, *options)
         return weighted_sums(input, taps) if any(taps) else generic(input, size, *options)  # type: ignore[no-any-return]
+
+    return run
+
+
+@register_kernel("nn::resample", dtypes="uint8", min_size=MIN_SIZE_FUSED, checks_size=True, bitwise=True)
+def resample_bytes(generic: Kernel) -> Kernel:
+    """Images of bytes, by linear or cubic weights."""
+
+    def run(input: Array, size: tuple[int, ...], mode: str, *options: Any) -> Array:
+        is_taken = mode in ("linear", "cubic") and input.ndim == 4 and not options[-1]
+        if not is_taken or not input.size or max(input.size, prod(input.shape[:2]) * prod(size)) < MIN_SIZE_FUSED:
+            return generic(input, size, mode, *options)  # type: ignore[no-any-return]
+        return resampling_bytes.resized(input, size, mode, *options)
 
     return run
 
