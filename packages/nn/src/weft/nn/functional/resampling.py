@@ -84,9 +84,10 @@ def bits_of(taps: tuple[Taps | None, ...]) -> list[int]:
 def fixed_point_sums(xp: Any, array: Any, taps: tuple[Taps | None, ...]) -> Any:
     """The sums of bytes along each dimension, the last one first, each rounded to a byte."""
     wide = array.astype("int32")
-    for dim, bits in reversed(list(enumerate(bits_of(taps), 2))):
-        if bits:
-            wide = xp.clip((sums_along(xp, wide, dim, taps[dim - 2]) + (1 << bits - 1)) >> bits, 0, 255)
+    for dim in reversed(range(2, array.ndim)):
+        each = taps[dim - 2]
+        if each is not None:
+            wide = xp.clip((sums_along(xp, wide, dim, each) + (1 << each.bits - 1)) >> each.bits, 0, 255)
     return wide.astype(array.dtype)
 
 
