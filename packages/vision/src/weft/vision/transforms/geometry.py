@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import weft
 from weft import Tensor, nn
 from weft.vision.transforms import functional as F
-from weft.vision.transforms._draws import displacements, moved_corners
+from weft.vision.transforms._draws import affine_arguments, displacements, moved_corners, random_rectangle, uniform
 from weft.vision.transforms.functional import InterpolationMode
 from weft.vision.transforms.functional.geometry import Fill
 
@@ -228,22 +227,7 @@ class RandomResizedCrop(nn.Module):
     def get_params(img: Any, scale: Sequence[float], ratio: Sequence[float]) -> tuple[int, int, int, int]:
         """Draw (top, left, height, width); after ten that do not fit, take the greatest in the middle that does."""
         _, height, width = F.get_dimensions(img)
-        area = height * width
-        log_ratio = weft.log(weft.tensor(ratio))
-        for _ in range(10):
-            target_area = area * weft.empty(1).uniform_(scale[0], scale[1]).item()
-            aspect = weft.exp(weft.empty(1).uniform_(float(log_ratio[0]), float(log_ratio[1]))).item()
-            columns, rows = round(math.sqrt(target_area * aspect)), round(math.sqrt(target_area / aspect))
-            if 0 < columns <= width and 0 < rows <= height:
-                top = int(weft.randint(0, height - rows + 1, size=(1,)).item())
-                left = int(weft.randint(0, width - columns + 1, size=(1,)).item())
-                return top, left, rows, columns
-        columns, rows = width, height
-        if width / height < min(ratio):
-            rows = round(width / min(ratio))
-        elif width / height > max(ratio):
-            columns = round(height * max(ratio))
-        return (height - rows) // 2, (width - columns) // 2, rows, columns
+        return random_rectangle(height, width, scale, ratio)
 
     def forward(self, img: Any) -> Any:
         """Return a part of the picture, resized."""
@@ -319,7 +303,7 @@ class RandomRotation(nn.Module):
     @staticmethod
     def get_params(degrees: Sequence[float]) -> float:
         """Draw the angle."""
-        return float(weft.empty(1).uniform_(float(degrees[0]), float(degrees[1])).item())
+        return uniform(float(degrees[0]), float(degrees[1]))
 
     def forward(self, img: Any) -> Any:
         """Return the picture, turned."""
@@ -385,17 +369,7 @@ class RandomAffine(nn.Module):
         img_size: Sequence[int],
     ) -> tuple[float, tuple[int, int], float, tuple[float, float]]:
         """Draw angle, shift, scale and shears, for a picture of size (width, height)."""
-
-        def draw(low: float, high: float) -> float:
-            return float(weft.empty(1).uniform_(float(low), float(high)).item())
-
-        angle = draw(degrees[0], degrees[1])
-        reach = [] if translate is None else [share * size for share, size in zip(translate, img_size)]
-        shift = [round(draw(-each, each)) for each in reach] or [0, 0]
-        scale = 1.0 if scale_ranges is None else draw(scale_ranges[0], scale_ranges[1])
-        shear_x = 0.0 if shears is None else draw(shears[0], shears[1])
-        shear_y = draw(shears[2], shears[3]) if shears is not None and len(shears) == 4 else 0.0
-        return angle, (shift[0], shift[1]), scale, (shear_x, shear_y)
+        return affine_arguments(degrees, translate, scale_ranges, shears, img_size[1], img_size[0])
 
     def forward(self, img: Any) -> Any:
         """Return the picture, moved."""

@@ -227,6 +227,8 @@ class FiveCrop(_Crops):
         (height, width); one number is both.
     """
 
+    _v1_transform_cls = first.FiveCrop
+
     def transform(self, inpt: Any, params: Params) -> Any:
         """Return the five crops of one part of the sample."""
         return self._call_kernel(F.five_crop, inpt, self.size)
@@ -242,6 +244,8 @@ class TenCrop(_Crops):
     vertical_flip : bool, default False
         Mirror top to bottom instead of left to right.
     """
+
+    _v1_transform_cls = first.TenCrop
 
     def __init__(self, size: int | Sequence[int], vertical_flip: bool = False) -> None:
         super().__init__(size)
@@ -532,6 +536,8 @@ class RandomPerspective(RandomApplyTransform):
         As of `RandomRotation`, with "bilinear" as default.
     """
 
+    _v1_transform_cls = first.RandomPerspective
+
     def __init__(
         self,
         distortion_scale: float = 0.5,
@@ -572,6 +578,8 @@ class ElasticTransform(Transform):
     interpolation, fill
         As of `RandomRotation`, with "bilinear" as default.
     """
+
+    _v1_transform_cls = first.ElasticTransform
 
     def __init__(
         self,
