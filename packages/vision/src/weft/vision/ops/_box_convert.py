@@ -7,6 +7,7 @@ degrees, counterclockwise as seen, about the first corner: y points down.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import weft
 from weft import Tensor
@@ -55,11 +56,7 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
         )
     if in_fmt == out_fmt:
         return boxes.clone()
-    if in_fmt in ROTATED:
-        to_corner, from_corner = TO_CORNER.get(in_fmt), FROM_CORNER.get(out_fmt)
-    else:
-        to_corner, from_corner = TO_CORNERS.get(in_fmt), FROM_CORNERS.get(out_fmt)
-    for convert in (to_corner, from_corner):
+    for convert in (TO_CORNERS.get(in_fmt), FROM_CORNERS.get(out_fmt)):
         if convert is not None:
             converted = weft.stack(convert(*boxes.unbind(-1)), dim=-1)
             boxes = rounded(converted, boxes) if in_fmt in ROTATED else converted
@@ -114,7 +111,16 @@ def corners_of_xywhr(x, y, w, h, r):
     return x, y, right, down, right + h * sin, down + h * cos, x + h * sin, y + h * cos
 
 
-TO_CORNERS = {"xywh": corners_of_xywh, "cxcywh": corners_of_cxcywh}
-FROM_CORNERS = {"xywh": xywh_of_corners, "cxcywh": cxcywh_of_corners}
-TO_CORNER = {"cxcywhr": xywhr_of_centre, "xyxyxyxy": xywhr_of_corners}
-FROM_CORNER = {"cxcywhr": centre_of_xywhr, "xyxyxyxy": corners_of_xywhr}
+# Each format to the one that all of its kind are converted by, and back.
+TO_CORNERS: dict[str, Any] = {
+    "xywh": corners_of_xywh,
+    "cxcywh": corners_of_cxcywh,
+    "cxcywhr": xywhr_of_centre,
+    "xyxyxyxy": xywhr_of_corners,
+}
+FROM_CORNERS: dict[str, Any] = {
+    "xywh": xywh_of_corners,
+    "cxcywh": cxcywh_of_corners,
+    "cxcywhr": centre_of_xywhr,
+    "xyxyxyxy": corners_of_xywhr,
+}

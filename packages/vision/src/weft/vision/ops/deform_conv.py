@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import weft
 from weft import Tensor, nn
@@ -78,7 +79,7 @@ def deformed(
     """The samples for each position of the kernel, times the mask, (N * offset_groups, C, positions, places)."""
     out = offset.shape[2:]
     groups = offset.shape[1] // (2 * math.prod(kernel))
-    options = {"dtype": offset.dtype, "device": offset.device}
+    options: dict[str, Any] = {"dtype": offset.dtype, "device": offset.device}
     axes = [
         weft.arange(kernel[axis], **options)[:, None] * dilation[axis]
         + weft.arange(out[axis], **options) * stride[axis]

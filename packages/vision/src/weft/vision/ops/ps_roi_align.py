@@ -75,7 +75,10 @@ def weights_of(xp: Any, rois: Any, sizes: Any, spatial_scale: float, bins: Any, 
     """The pixels, weights and numbers of samples of the rows and of the columns."""
     left, top, right, bottom = (rois[:, 1:] * spatial_scale - 0.5).T
     edges = ((top, bottom), (left, right))
-    return [sample_weights(xp, *edge, *each, sampling_ratio, 0.0) for edge, *each in zip(edges, bins, sizes)]
+    return [
+        sample_weights(xp, edge[0], edge[1], count, size, sampling_ratio, 0.0)
+        for edge, count, size in zip(edges, bins, sizes)
+    ]
 
 
 @ps_roi_align.kernel

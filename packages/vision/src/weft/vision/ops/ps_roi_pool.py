@@ -74,7 +74,7 @@ def weights_of(xp: Any, rois: Any, sizes: Any, spatial_scale: float, bins: Any) 
     """The pixels and weights of the rows and of the columns."""
     left, top, right, bottom = (rois[:, 1:] * spatial_scale).T
     edges = ((top, bottom), (left, right))
-    return [cell_weights(xp, *edge, *each) for edge, *each in zip(edges, bins, sizes)]
+    return [cell_weights(xp, edge[0], edge[1], count, size) for edge, count, size in zip(edges, bins, sizes)]
 
 
 def cell_weights(xp: Any, low: Any, high: Any, bins: int, size: int) -> tuple[Any, Any]:
@@ -90,7 +90,7 @@ def cell_weights(xp: Any, low: Any, high: Any, bins: int, size: int) -> tuple[An
 def _(xp, input, rois, spatial_scale, pooled_height, pooled_width):
     images = images_of(xp, "ps_roi_pool", rois, input.shape[0])
     axes = weights_of(xp, rois, input.shape[2:], spatial_scale, (pooled_height, pooled_width))
-    return region_sums(xp, input, images, *axes, own=True)
+    return region_sums(xp, input, images, axes[0], axes[1], own=True)
 
 
 @ps_roi_pool.meta
@@ -121,7 +121,7 @@ def ps_roi_pool_gradient(output_grad: Tensor, rois: Tensor, shape: tuple[int, ..
 def _(xp, output_grad, rois, shape, spatial_scale):
     images = images_of(xp, "ps_roi_pool", rois, shape[0])
     axes = weights_of(xp, rois, shape[2:], spatial_scale, output_grad.shape[2:])
-    return region_sums_gradient(xp, output_grad, images, *axes, shape, own=True)
+    return region_sums_gradient(xp, output_grad, images, axes[0], axes[1], shape, own=True)
 
 
 @ps_roi_pool_gradient.meta

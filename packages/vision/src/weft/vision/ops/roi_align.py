@@ -83,7 +83,10 @@ def weights_of(xp: Any, rois: Any, sizes: Any, spatial_scale: float, bins: Any, 
     left, top, right, bottom = (rois[:, 1:] * spatial_scale - (0.5 if aligned else 0.0)).T
     least = 0.0 if aligned else 1.0
     edges = ((top, bottom), (left, right))
-    return [sample_weights(xp, *edge, *each, sampling_ratio, least)[:2] for edge, *each in zip(edges, bins, sizes)]
+    return [
+        sample_weights(xp, edge[0], edge[1], count, size, sampling_ratio, least)[:2]
+        for edge, count, size in zip(edges, bins, sizes)
+    ]
 
 
 @roi_align.kernel
@@ -91,7 +94,7 @@ def _(xp, input, rois, spatial_scale, pooled_height, pooled_width, sampling_rati
     images = images_of(xp, "roi_align", rois, input.shape[0])
     bins, options = (pooled_height, pooled_width), (sampling_ratio, aligned)
     axes = weights_of(xp, rois, input.shape[2:], spatial_scale, bins, options)
-    return region_sums(xp, input, images, *axes, own=False)
+    return region_sums(xp, input, images, axes[0], axes[1], own=False)
 
 
 @roi_align.meta
@@ -128,7 +131,7 @@ def roi_align_gradient(
 def _(xp, output_grad, rois, shape, spatial_scale, sampling_ratio, aligned):
     images = images_of(xp, "roi_align", rois, shape[0])
     axes = weights_of(xp, rois, shape[2:], spatial_scale, output_grad.shape[2:], (sampling_ratio, aligned))
-    return region_sums_gradient(xp, output_grad, images, *axes, shape, own=False)
+    return region_sums_gradient(xp, output_grad, images, axes[0], axes[1], shape, own=False)
 
 
 @roi_align_gradient.meta
