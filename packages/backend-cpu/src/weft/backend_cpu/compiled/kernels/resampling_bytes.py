@@ -19,7 +19,7 @@ __all__ = ["resized"]
 
 Array = np.ndarray[Any, Any]
 
-FOUR = 4  # taps at a time
+PAIR = 2  # taps are in pairs, of which two are taken at a time
 TILE = 16  # bytes of a row that are turned back together
 BLOCK = 64  # rows that are resampled across together, a vector for each column
 
@@ -38,7 +38,8 @@ def across(block, starts, weights, bits, sums, turned):
     for j in range(np.uintp(starts.shape[0])):
         for r in range(np.uintp(BLOCK)):
             sums[r] = np.int32(1) << np.int32(bits - 1)
-        for k in range(np.uintp(0), np.uintp(weights.shape[0]), np.uintp(FOUR)):
+        fours = np.uintp(weights.shape[0]) // np.uintp(4) * np.uintp(4)
+        for k in range(np.uintp(0), fours, np.uintp(4)):
             w0, w1 = np.int32(weights[k, j]), np.int32(weights[k + 1, j])
             w2, w3 = np.int32(weights[k + 2, j]), np.int32(weights[k + 3, j])
             a = (np.uintp(starts[j]) + k) * np.uintp(BLOCK)
@@ -47,6 +48,12 @@ def across(block, starts, weights, bits, sums, turned):
                 total = np.int32(np.int32(block[a + r]) * w0) + np.int32(np.int32(block[b + r]) * w1)
                 total += np.int32(np.int32(block[c + r]) * w2) + np.int32(np.int32(block[d + r]) * w3)
                 sums[r] += np.int32(total)
+        for k in range(fours, np.uintp(weights.shape[0]), np.uintp(2)):
+            w0, w1 = np.int32(weights[k, j]), np.int32(weights[k + 1, j])
+            a = (np.uintp(starts[j]) + k) * np.uintp(BLOCK)
+            b = a + np.uintp(BLOCK)
+            for r in range(np.uintp(BLOCK)):
+                sums[r] += np.int32(np.int32(np.int32(block[a + r]) * w0) + np.int32(np.int32(block[b + r]) * w1))
         for r in range(np.uintp(BLOCK)):
             value = sums[r] >> np.int32(bits)
             turned[j * np.uintp(BLOCK) + r] = np.uint8(min(max(value, np.int32(0)), np.int32(255)))
@@ -72,7 +79,8 @@ def down(ring, mask, size, start, weights, row, bits, sums, y, to):
     """A sum of rows that a ring keeps."""
     for j in range(size):
         sums[j] = np.int32(1) << np.int32(bits - 1)
-    for k in range(np.uintp(0), np.uintp(weights.shape[0]), np.uintp(FOUR)):
+    fours = np.uintp(weights.shape[0]) // np.uintp(4) * np.uintp(4)
+    for k in range(np.uintp(0), fours, np.uintp(4)):
         a, b = ((start + k) & mask) * size, ((start + k + np.uintp(1)) & mask) * size
         c, d = ((start + k + np.uintp(2)) & mask) * size, ((start + k + np.uintp(3)) & mask) * size
         w0, w1 = np.int32(weights[k, row]), np.int32(weights[k + 1, row])
@@ -81,6 +89,11 @@ def down(ring, mask, size, start, weights, row, bits, sums, y, to):
             total = np.int32(np.int32(ring[a + j]) * w0) + np.int32(np.int32(ring[b + j]) * w1)
             total += np.int32(np.int32(ring[c + j]) * w2) + np.int32(np.int32(ring[d + j]) * w3)
             sums[j] += np.int32(total)
+    for k in range(fours, np.uintp(weights.shape[0]), np.uintp(2)):
+        a, b = ((start + k) & mask) * size, ((start + k + np.uintp(1)) & mask) * size
+        w0, w1 = np.int32(weights[k, row]), np.int32(weights[k + 1, row])
+        for j in range(size):
+            sums[j] += np.int32(np.int32(np.int32(ring[a + j]) * w0) + np.int32(np.int32(ring[b + j]) * w1))
     for j in range(size):
         value = sums[j] >> np.int32(bits)
         y[to + j] = np.uint8(min(max(value, np.int32(0)), np.int32(255)))
@@ -153,18 +166,20 @@ def kernel_at(x, cubic):
 def widened(size, cubic, starts, weights, found):
     """Find the taps of kernels as wide as an element of the result: see `weft.library.resampling.widened_taps`.
 
-    ``found`` (taps, out) is where they are computed. Returns how many bits of a weight are after the point.
+    ``found`` (taps, out) is where they are computed. Returns how many bits of a weight are after the point, and how many
+    taps an element has at most.
     """
     out = len(starts)
     step = size / out
     stretch = max(step, 1.0)
     support = (2.0 if cubic else 1.0) * stretch
-    largest = 0.0
+    largest, taps = 0.0, 0
     for j in range(out):
         centre = step * (j + 0.5)
         start = max(int(centre - support + 0.5), 0)
         stop = min(int(centre + support + 0.5), size)
         starts[j] = start
+        taps = max(taps, stop - start)
         total = 0.0
         for k in range(stop - start):
             found[k, j] = kernel_at(abs((start + k - centre + 0.5) * (1.0 / stretch)), cubic)
@@ -181,7 +196,7 @@ def widened(size, cubic, starts, weights, found):
         for j in range(out):
             value = found[k, j] * (1 << bits)
             weights[k, j] = np.int16(value + 0.5 if value >= 0 else value - 0.5)
-    return bits
+    return bits, taps
 
 
 NONE = np.zeros((0, 0), np.int16)
@@ -193,9 +208,10 @@ def widened_bands(size: int, out: int, cubic: bool) -> Bands:
     if size == out:
         return np.arange(out, dtype=np.int32), NONE, 0
     reach = -(-(2 if cubic else 1) * max(size, out) // out)
-    taps = -(-(2 * reach + 1) // FOUR) * FOUR
-    starts, weights = np.empty(out, np.int32), np.empty((taps, out), np.int16)
-    return starts, weights, widened(size, cubic, starts, weights, np.empty((taps, out)))
+    most = -(-(2 * reach + 1) // PAIR) * PAIR
+    starts, weights = np.empty(out, np.int32), np.empty((most, out), np.int16)
+    bits, taps = widened(size, cubic, starts, weights, np.empty((most, out)))
+    return starts, weights[: -(-taps // PAIR) * PAIR], bits
 
 
 @lru_cache(256)
@@ -205,7 +221,7 @@ def bands_of(taps: Taps | None, size: int) -> Bands:
         return np.arange(size, dtype=np.int32), NONE, 0
     some = taps.rows < taps.size
     starts = np.where(some, taps.rows, taps.size).min(0)
-    weights = np.zeros((-(-taps.span // FOUR) * FOUR, len(starts)), np.int16)
+    weights = np.zeros((-(-taps.span // PAIR) * PAIR, len(starts)), np.int16)
     for rows, there, each in zip(taps.rows, some, taps.weights):
         number = np.flatnonzero(there)
         weights[(rows - starts)[number], number] += each[number].astype(np.int16)
