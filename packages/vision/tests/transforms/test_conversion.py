@@ -63,11 +63,11 @@ def test_to_pil_image_takes_another_mode_of_as_many_channels():
 
 
 def test_to_pil_image_refuses_what_is_no_picture():
-    with pytest.raises(TypeError, match="must be a tensor or a NumPy array"):
+    with pytest.raises(TypeError, match="should be Tensor or ndarray"):
         F.to_pil_image([[1]])
-    with pytest.raises(ValueError, match="1 to 4 channels, got 5"):
+    with pytest.raises(ValueError, match=r"> 4 channels, .* got 5"):
         F.to_pil_image(weft.zeros(5, 2, 2))
-    with pytest.raises(ValueError, match=r"must be \(C, H, W\) or \(H, W\), got shape \(1, 1, 2, 2\)"):
+    with pytest.raises(ValueError, match=r"2/3 dimensional, \(C, H, W\) or \(H, W\), got shape \(1, 1, 2, 2\)"):
         F.to_pil_image(weft.zeros(1, 1, 2, 2))
     with pytest.raises(ValueError, match="3 channels can have mode RGB, YCbCr, HSV, got 'L'"):
         F.to_pil_image(RGB, "L")
@@ -96,11 +96,11 @@ def test_normalize_subtracts_means_and_divides_by_deviations():
 
 
 def test_normalize_refuses_bytes_zero_deviation_and_pil_images():
-    with pytest.raises(TypeError, match="must be floating, got"):
+    with pytest.raises(TypeError, match="should be a float tensor, got"):
         F.normalize(weft.zeros(3, 2, 2, dtype=weft.uint8), (0,), (1,))
-    with pytest.raises(ValueError, match="must not contain 0"):
+    with pytest.raises(ValueError, match="division by zero"):
         F.normalize(weft.zeros(3, 2, 2), (0,), (0,))
-    with pytest.raises(ValueError, match=r"shape \(..., C, H, W\)"):
+    with pytest.raises(ValueError, match=r"size \(..., C, H, W\)"):
         F.normalize(weft.zeros(2, 2), (0,), (1,))
     with pytest.raises(TypeError, match="apply ToTensor first"):
         F.normalize(Image.fromarray(RGB), (0,), (1,))

@@ -19,9 +19,9 @@ __all__ = ["AugMix", "AutoAugment", "AutoAugmentPolicy", "RandAugment", "Trivial
 # An operation of a policy: its name, its probability, and which of ten magnitudes it has.
 Operation = tuple[str, float, int | None]
 Policy = tuple[Operation, Operation]
-# From the number of magnitudes, the height and the width of the picture to the magnitudes; and whether their sign is
-# random. None: the operation has no magnitude.
-Magnitudes = Callable[[int, int, int], Tensor] | None
+# From the number of magnitudes, the height and the width of the picture to the magnitudes, None if the operation has
+# none; and whether their sign is random.
+Magnitudes = Callable[[int, int, int], Tensor | None]
 Space = Mapping[str, tuple[Magnitudes, bool]]
 
 
@@ -50,6 +50,10 @@ def _bits(first: int, steps: int) -> Magnitudes:
     return lambda bins, height, width: first - (weft.arange(bins) / ((bins - 1) / steps)).round().int()
 
 
+def _no_magnitudes(bins: int, height: int, width: int) -> None:
+    """For operations without magnitude."""
+
+
 _MODERATE: Space = {
     "ShearX": (_line(0.0, 0.3), True),
     "ShearY": (_line(0.0, 0.3), True),
@@ -62,12 +66,12 @@ _MODERATE: Space = {
     "Sharpness": (_line(0.0, 0.9), True),
     "Posterize": (_bits(8, 4), False),
     "Solarize": (_line(1.0, 0.0), False),
-    "AutoContrast": (None, False),
-    "Equalize": (None, False),
+    "AutoContrast": (_no_magnitudes, False),
+    "Equalize": (_no_magnitudes, False),
 }
 # In the order that operations are drawn in. Thresholds of Solarize are shares of white.
-AUTO_AUGMENT: Space = {**_MODERATE, "Invert": (None, False)}
-RAND_AUGMENT: Space = {"Identity": (None, False), **_MODERATE}
+AUTO_AUGMENT: Space = {**_MODERATE, "Invert": (_no_magnitudes, False)}
+RAND_AUGMENT: Space = {"Identity": (_no_magnitudes, False), **_MODERATE}
 TRIVIAL_AUGMENT: Space = {
     **RAND_AUGMENT,
     "ShearX": (_line(0.0, 0.99), True),
@@ -239,12 +243,10 @@ class _Augment(nn.Module):
     fill: Any
 
     def _magnitudes(self, space: Space, name: str, bins: int, img: Any) -> Tensor | None:
+        if name == "Solarize":
+            return weft.linspace(255.0, 0.0, bins)  # of bytes, so 255 is white
         _, height, width = F.get_dimensions(img)
-        make = space[name][0]
-        if make is None:
-            return None
-        # Of bytes, so 255 is white.
-        return weft.linspace(255.0, 0.0, bins) if name == "Solarize" else make(bins, height, width)
+        return space[name][0](bins, height, width)
 
     def _after(self, img: Any, name: str, magnitude: float) -> Any:
         return apply_operation(F, img, name, magnitude, self.interpolation, self._fill_of(img))
@@ -482,7 +484,7 @@ class AugMix(_Augment):
 def check_severity(severity: int) -> None:
     """Raise if it is not from 1 to 10."""
     if not 1 <= severity <= 10:
-        raise ValueError(f"AugMix: severity must be from 1 to 10, got {severity}")
+        raise ValueError(f"AugMix: The severity must be between 1 and 10, got {severity}")
 
 
 def mix_chains(img: Tensor, axes: int, settings: Any, chain: Callable[[Tensor], Tensor]) -> Tensor:

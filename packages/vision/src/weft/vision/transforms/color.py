@@ -146,7 +146,7 @@ class RandomErasing(nn.Module):
         super().__init__()
         check_erasing(scale, ratio, value)
         if not 0 <= p <= 1:
-            raise ValueError(f"RandomErasing: p must be within 0..1, got {p}")
+            raise ValueError(f"Random erasing probability should be between 0 and 1, got {p}")
         self.p = p
         self.scale = scale
         self.ratio = ratio
@@ -175,7 +175,8 @@ class RandomErasing(nn.Module):
         values = [float(self.value)] if isinstance(self.value, (int, float)) else list(self.value)
         if len(values) not in (1, channels):
             raise ValueError(
-                f"RandomErasing: value must be one number, or one for each of {channels} channels; got {self.value}"
+                f"RandomErasing: If value is a sequence, it should have either a single value or {channels}, "
+                f"one for each channel; got {self.value}"
             )
         return values
 
@@ -256,16 +257,20 @@ class RandomEqualize(RandomlyApplied):
 def check_erasing(scale: Any, ratio: Any, value: Any) -> None:
     """Raise if `RandomErasing` cannot have these arguments."""
     if isinstance(value, str) and value != "random":
-        raise ValueError(f'RandomErasing: value as text can only be "random", got {value!r}')
+        raise ValueError(f"RandomErasing: If value is str, it should be 'random', got {value!r}")
     if not isinstance(value, (int, float, str, tuple, list)):
-        raise TypeError(f"RandomErasing: value must be a number, numbers or 'random', got {type(value).__name__}")
+        raise TypeError(
+            f"RandomErasing: Argument value should be either a number or str or a sequence, got {type(value).__name__}"
+        )
     for name, bounds in (("scale", scale), ("ratio", ratio)):
         if not isinstance(bounds, (tuple, list)):
-            raise TypeError(f"RandomErasing: {name} must be a pair, got {type(bounds).__name__}")
+            raise TypeError(f"RandomErasing: {name.capitalize()} should be a sequence, got {type(bounds).__name__}")
         if bounds[0] > bounds[1]:
-            warnings.warn(f"RandomErasing: {name} is (least, greatest), got {bounds}", stacklevel=3)
+            warnings.warn(
+                f"RandomErasing: Scale and ratio should be of kind (min, max), got {name} {bounds}", stacklevel=3
+            )
     if scale[0] < 0 or scale[1] > 1:
-        raise ValueError(f"RandomErasing: scale must be within 0..1, got {scale}")
+        raise ValueError(f"RandomErasing: Scale should be between 0 and 1, got {scale}")
 
 
 def draw_erasing(
@@ -297,13 +302,15 @@ def factor_range(
     """Return the range that an argument of `ColorJitter` means, or None if it changes nothing."""
     if isinstance(value, (int, float)):
         if value < 0:
-            raise ValueError(f"ColorJitter: {name} as one number must not be negative, got {value}")
+            raise ValueError(f"ColorJitter: If {name} is a single number, it must be non negative, got {value}")
         low, high = center - value, center + value
         low = max(low, 0.0) if center else low
     elif isinstance(value, (tuple, list)) and len(value) == 2:
         low, high = float(value[0]), float(value[1])
     else:
-        raise TypeError(f"ColorJitter: {name} must be a number or a pair (least, greatest), got {value!r}")
+        raise TypeError(f"ColorJitter: {name} should be a single number or a sequence with length 2, got {value!r}")
     if not least <= low <= high <= greatest:
-        raise ValueError(f"ColorJitter: {name} must lie within {least}..{greatest}, in order; got {value!r}")
+        raise ValueError(
+            f"ColorJitter: {name} values should be between ({least}, {greatest}) and increasing, got {value!r}"
+        )
     return None if low == high == center else (low, high)

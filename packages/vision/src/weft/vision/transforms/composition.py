@@ -50,7 +50,7 @@ class Lambda:
 
     def __init__(self, lambd: Transform) -> None:
         if not callable(lambd):
-            raise TypeError(f"Lambda: expected a function, got {type(lambd).__name__}")
+            raise TypeError(f"Lambda: Argument lambd should be callable, got {type(lambd).__name__}")
         self.lambd = lambd
 
     def __call__(self, img: Any) -> Any:

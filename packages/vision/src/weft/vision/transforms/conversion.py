@@ -120,15 +120,20 @@ class LinearTransformation(nn.Module):
 def check_linear_transformation(matrix: Tensor, mean: Tensor) -> None:
     """Raise if `LinearTransformation` cannot have these arguments."""
     if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"LinearTransformation: the matrix should be square, got {tuple(matrix.shape)}")
+        raise ValueError(f"LinearTransformation: transformation_matrix should be square, got {tuple(matrix.shape)}")
     if mean.shape[0] != matrix.shape[0]:
         raise ValueError(
-            f"LinearTransformation: mean_vector has {mean.shape[0]} entries for a matrix {tuple(matrix.shape)}"
+            f"LinearTransformation: mean_vector should have the same length as the matrix {tuple(matrix.shape)}, "
+            f"got {mean.shape[0]}"
         )
     if matrix.device != mean.device:
-        raise ValueError(f"LinearTransformation: matrix and mean are on {matrix.device} and {mean.device}")
+        raise ValueError(
+            f"LinearTransformation: Input tensors should be on the same device, got {matrix.device} and {mean.device}"
+        )
     if matrix.dtype is not mean.dtype:
-        raise ValueError(f"LinearTransformation: matrix and mean are {matrix.dtype} and {mean.dtype}")
+        raise ValueError(
+            f"LinearTransformation: Input tensors should have the same dtype, got {matrix.dtype} and {mean.dtype}"
+        )
 
 
 def linearly_transformed(picture: Tensor, matrix: Tensor, mean: Tensor) -> Tensor:
@@ -136,9 +141,13 @@ def linearly_transformed(picture: Tensor, matrix: Tensor, mean: Tensor) -> Tenso
     shape = picture.shape
     if shape[-3] * shape[-2] * shape[-1] != matrix.shape[0]:
         raise ValueError(
-            f"LinearTransformation: a picture {tuple(shape[-3:])} does not suit a matrix {tuple(matrix.shape)}"
+            "LinearTransformation: Input tensor and transformation matrix have incompatible shape: "
+            f"{tuple(shape[-3:])} and {tuple(matrix.shape)}"
         )
     if picture.device.type != matrix.device.type:
-        raise ValueError(f"LinearTransformation: picture and matrix are on {picture.device} and {matrix.device}")
+        raise ValueError(
+            "LinearTransformation: Input tensor should be on the same device as transformation matrix and mean vector, "
+            f"got {picture.device} and {matrix.device}"
+        )
     centered = picture.reshape(-1, matrix.shape[0]) - mean
     return (centered @ matrix.to(centered.dtype)).reshape(shape)

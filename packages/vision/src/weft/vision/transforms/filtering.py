@@ -34,7 +34,7 @@ class GaussianBlur(nn.Module):
         self.kernel_size = odd_sizes(kernel_size, "GaussianBlur")
         self.sigma = (sigma, sigma) if isinstance(sigma, (int, float)) else tuple(sigma)
         if len(self.sigma) != 2 or not 0.0 < self.sigma[0] <= self.sigma[1]:
-            raise ValueError(f"GaussianBlur: sigma should be positive, one number or (min, max), got {sigma}")
+            raise ValueError(f"GaussianBlur: sigma values should be positive and of the form (min, max), got {sigma}")
 
     @staticmethod
     def get_params(sigma_min: float, sigma_max: float) -> float:
@@ -74,7 +74,7 @@ def odd_sizes(kernel_size: int | Sequence[int], name: str) -> tuple[int, int]:
     """
     sizes = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
     if len(sizes) not in (1, 2):
-        raise ValueError(f"{name}: kernel_size should be one number or a pair, got {kernel_size}")
+        raise ValueError(f"{name}: Kernel size should be a tuple/list of two integers, got {kernel_size}")
     if any(size <= 0 or size % 2 == 0 for size in sizes):
-        raise ValueError(f"{name}: kernel_size should be odd and positive numbers, got {kernel_size}")
+        raise ValueError(f"{name}: Kernel size value should be an odd and positive number, got {kernel_size}")
     return sizes[0], sizes[-1]

@@ -44,12 +44,12 @@ def to_tensor(pic: Image.Image | np.ndarray[Any, Any]) -> Tensor:
     """
     if isinstance(pic, np.ndarray):
         if pic.ndim not in (2, 3):
-            raise ValueError(f"to_tensor: an array must be (H, W) or (H, W, C), got shape {pic.shape}")
+            raise ValueError(f"to_tensor: pic should be 2/3 dimensional, got shape {pic.shape}")
         pixels = weft.from_numpy(np.array(np.atleast_3d(pic).transpose(2, 0, 1), order="C"))
     elif isinstance(pic, Image.Image):
         pixels = _pixels(pic)
     else:
-        raise TypeError(f"to_tensor: pic must be a PIL image or a NumPy array, got {type(pic).__name__}")
+        raise TypeError(f"to_tensor: pic should be PIL Image or ndarray, got {type(pic).__name__}")
     if pixels.dtype is weft.uint8:
         return pixels.to(weft.get_default_dtype()).div(255)
     return pixels
@@ -64,7 +64,7 @@ def pil_to_tensor(pic: Image.Image) -> Tensor:
         If ``pic`` is no PIL image.
     """
     if not isinstance(pic, Image.Image):
-        raise TypeError(f"pil_to_tensor: pic must be a PIL image, got {type(pic).__name__}")
+        raise TypeError(f"pil_to_tensor: pic should be PIL Image, got {type(pic).__name__}")
     return _channels_first(np.array(pic))
 
 
@@ -177,19 +177,21 @@ def _channels_last(pic: Any, mode: str | None) -> np.ndarray[Any, Any]:
     """Return the argument of `to_pil_image` as (H, W, C) with one to four channels."""
     if isinstance(pic, Tensor):
         if pic.dim() not in (2, 3):
-            raise ValueError(f"to_pil_image: a tensor must be (C, H, W) or (H, W), got shape {tuple(pic.shape)}")
+            raise ValueError(
+                f"to_pil_image: pic should be 2/3 dimensional, (C, H, W) or (H, W), got shape {tuple(pic.shape)}"
+            )
         pic = pic.unsqueeze(0) if pic.dim() == 2 else pic
         values = pic.detach().cpu().permute(1, 2, 0).numpy()
     elif isinstance(pic, np.ndarray):
         if pic.ndim not in (2, 3):
-            raise ValueError(f"to_pil_image: an array must be (H, W) or (H, W, C), got shape {pic.shape}")
+            raise ValueError(f"to_pil_image: pic should be 2/3 dimensional, (H, W) or (H, W, C), got shape {pic.shape}")
         values = np.atleast_3d(pic)
     else:
-        raise TypeError(f"to_pil_image: pic must be a tensor or a NumPy array, got {type(pic).__name__}")
+        raise TypeError(f"to_pil_image: pic should be Tensor or ndarray, got {type(pic).__name__}")
     if np.issubdtype(values.dtype, np.floating) and mode != "F":
         values = (values * 255).astype(np.uint8)
     if not 1 <= values.shape[2] <= 4:
-        raise ValueError(f"to_pil_image: a picture has 1 to 4 channels, got {values.shape[2]}")
+        raise ValueError(f"to_pil_image: pic should not have > 4 channels, and at least one, got {values.shape[2]}")
     return np.ascontiguousarray(values)
 
 

@@ -69,7 +69,9 @@ class RandomErasing(RandomApplyTransform):
     def _call_kernel(self, functional: Any, inpt: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(inpt, (tv_tensors.BoundingBoxes, tv_tensors.KeyPoints, tv_tensors.Mask)):
             warnings.warn(
-                f"RandomErasing does not change inputs of type {type(inpt).__name__}; this may change", stacklevel=2
+                f"RandomErasing is currently passing through inputs of type tv_tensors.{type(inpt).__name__}; "
+                "this may change",
+                stacklevel=2,
             )
         return super()._call_kernel(functional, inpt, *args, **kwargs)
 
@@ -78,7 +80,8 @@ class RandomErasing(RandomApplyTransform):
         channels, height, width = query_chw(flat_inputs)
         if self.value is not None and len(self.value) not in (1, channels):
             raise ValueError(
-                f"RandomErasing: value should have one entry, or {channels} for the channels, got {len(self.value)}"
+                f"RandomErasing: If value is a sequence, it should have either a single value or {channels}, "
+                f"one for each channel; got {len(self.value)}"
             )
         drawn = first.draw_erasing((channels, height, width), self.scale, self.ratio, self.value)
         return dict(zip("ijhwv", drawn or (0, 0, height, width, None)))
@@ -124,25 +127,30 @@ class _MixBatch(Transform):
 
     def _check_labels(self, labels: Any, name: str) -> None:
         if not isinstance(labels, Tensor):
-            raise ValueError(f"{name}: the labels must be a tensor, got {type(labels).__name__}")
+            raise ValueError(f"{name}: the labels must be a tensor, but got {type(labels).__name__}")
         if labels.dim() not in (1, 2):
             raise ValueError(
-                f"{name}: labels should be (batch_size,) or (batch_size, num_classes), got {tuple(labels.shape)}"
+                f"{name}: labels should be index based with shape (batch_size,) or probability based with shape "
+                f"(batch_size, num_classes), but got a tensor of shape {tuple(labels.shape)}"
             )
         if labels.dim() == 1 and self.num_classes is None:
-            raise ValueError(f"{name}: num_classes must be given where labels are indices, (batch_size,)")
+            raise ValueError(f"{name}: num_classes must be passed if the labels are index-based, (batch_size,)")
         if labels.dim() == 2 and self.num_classes is not None and labels.shape[-1] != self.num_classes:
-            raise ValueError(f"{name}: labels have {labels.shape[-1]} classes, but num_classes is {self.num_classes}")
+            raise ValueError(
+                f"{name}: When passing 2D labels, their last dimension must be num_classes: "
+                f"{labels.shape[-1]} != {self.num_classes}"
+            )
 
     def _check_image(self, inpt: Tensor, batch_size: int) -> None:
         expected = 5 if isinstance(inpt, tv_tensors.Video) else 4
         if inpt.dim() != expected:
             raise ValueError(
-                f"{type(self).__name__}: a batch should have {expected} dimensions, got {tuple(inpt.shape)}"
+                f"{type(self).__name__}: Expected a batched input with {expected} dims, got {tuple(inpt.shape)}"
             )
         if inpt.shape[0] != batch_size:
             raise ValueError(
-                f"{type(self).__name__}: there are {inpt.shape[0]} images or videos, and {batch_size} labels"
+                f"{type(self).__name__}: The batch size of the image or video does not match the batch size "
+                f"of the labels: {inpt.shape[0]} != {batch_size}"
             )
 
     def _mixed_labels(self, labels: Tensor, share: float) -> Tensor:
@@ -256,11 +264,11 @@ class JPEG(Transform):
         if isinstance(quality, int):
             quality = [quality, quality]
         if not isinstance(quality, Sequence):
-            raise TypeError(f"JPEG: quality should be an int or a pair of int, got {quality!r}")
+            raise TypeError(f"JPEG: quality should be a sequence of length 2, or an int, got {quality!r}")
         if len(quality) != 2:
-            raise ValueError(f"JPEG: quality should be an int or a pair of int, got {quality!r}")
+            raise ValueError(f"JPEG: quality should be a sequence of length 2, or an int, got {quality!r}")
         if not 1 <= quality[0] <= quality[1] <= 100 or not all(isinstance(each, int) for each in quality):
-            raise ValueError(f"JPEG: quality must be from 1 to 100, (least, greatest), got {quality}")
+            raise ValueError(f"JPEG: quality must be an integer from 1 to 100, or (least, greatest), got {quality}")
         self.quality = quality
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:

@@ -60,15 +60,17 @@ class _Augment(Transform):
         raise NotImplementedError
 
     def _magnitudes(self, space: first.Space, name: str, bins: int, image: Any) -> Tensor | None:
-        make = space[name][0]
         height, width = F.get_size(image)
-        return None if make is None else make(bins, height, width)
+        return space[name][0](bins, height, width)
 
-    def _after(self, image: Any, name: str, magnitude: float) -> Any:
-        if name == "Solarize":
+    def _apply_image_or_video_transform(
+        self, image: Any, transform_id: str, magnitude: float, interpolation: Any, fill: dict[Any, Any]
+    ) -> Any:
+        """Return the image after one operation; subclasses of the user's may override it."""
+        if transform_id == "Solarize":
             white = 255 if isinstance(image, PIL.Image.Image) else greatest_value(image.dtype)
             magnitude = white * magnitude
-        return first.apply_operation(F, image, name, magnitude, self.interpolation, fill_for(self._fill, type(image)))
+        return first.apply_operation(F, image, transform_id, magnitude, interpolation, fill_for(fill, type(image)))
 
 
 def _draw(count: int) -> int:
@@ -95,6 +97,7 @@ class AutoAugment(_Augment):
     """
 
     _v1_transform_cls = first.AutoAugment
+    _AUGMENTATION_SPACE = first.AUTO_AUGMENT
 
     def __init__(
         self,
@@ -110,11 +113,13 @@ class AutoAugment(_Augment):
         for name, probability, level in self._policies[_draw(len(self._policies))]:
             if not weft.rand(()) <= probability:
                 continue
-            magnitudes = self._magnitudes(first.AUTO_AUGMENT, name, 10, image)
+            magnitudes = self._magnitudes(self._AUGMENTATION_SPACE, name, 10, image)
             magnitude = 0.0 if magnitudes is None or level is None else float(magnitudes[level])
-            if magnitudes is not None and first.AUTO_AUGMENT[name][1]:
+            if magnitudes is not None and self._AUGMENTATION_SPACE[name][1]:
                 magnitude *= _sign()
-            image = self._after(image, name, magnitude)
+            image = self._apply_image_or_video_transform(
+                image, name, magnitude, interpolation=self.interpolation, fill=self._fill
+            )
         return image
 
 
@@ -137,6 +142,7 @@ class RandAugment(_Augment):
     """
 
     _v1_transform_cls = first.RandAugment
+    _AUGMENTATION_SPACE = first.RAND_AUGMENT
 
     def __init__(
         self,
@@ -153,12 +159,14 @@ class RandAugment(_Augment):
 
     def _augmented(self, image: Any) -> Any:
         for _ in range(self.num_ops):
-            name = list(first.RAND_AUGMENT)[_draw(len(first.RAND_AUGMENT))]
-            magnitudes = self._magnitudes(first.RAND_AUGMENT, name, self.num_magnitude_bins, image)
+            name = list(self._AUGMENTATION_SPACE)[_draw(len(self._AUGMENTATION_SPACE))]
+            magnitudes = self._magnitudes(self._AUGMENTATION_SPACE, name, self.num_magnitude_bins, image)
             magnitude = 0.0 if magnitudes is None else float(magnitudes[self.magnitude])
-            if first.RAND_AUGMENT[name][1]:
+            if self._AUGMENTATION_SPACE[name][1]:
                 magnitude *= _sign()
-            image = self._after(image, name, magnitude)
+            image = self._apply_image_or_video_transform(
+                image, name, magnitude, interpolation=self.interpolation, fill=self._fill
+            )
         return image
 
 
@@ -179,18 +187,21 @@ class TrivialAugmentWide(_Augment):
     """
 
     _v1_transform_cls = first.TrivialAugmentWide
+    _AUGMENTATION_SPACE = first.TRIVIAL_AUGMENT
 
     def __init__(self, num_magnitude_bins: int = 31, interpolation: Any = "nearest", fill: Any = None) -> None:
         super().__init__(interpolation=interpolation, fill=fill)
         self.num_magnitude_bins = num_magnitude_bins
 
     def _augmented(self, image: Any) -> Any:
-        name = list(first.TRIVIAL_AUGMENT)[_draw(len(first.TRIVIAL_AUGMENT))]
-        magnitudes = self._magnitudes(first.TRIVIAL_AUGMENT, name, self.num_magnitude_bins, image)
+        name = list(self._AUGMENTATION_SPACE)[_draw(len(self._AUGMENTATION_SPACE))]
+        magnitudes = self._magnitudes(self._AUGMENTATION_SPACE, name, self.num_magnitude_bins, image)
         magnitude = 0.0 if magnitudes is None else float(magnitudes[_draw(self.num_magnitude_bins)])
-        if first.TRIVIAL_AUGMENT[name][1]:
+        if self._AUGMENTATION_SPACE[name][1]:
             magnitude *= _sign()
-        return self._after(image, name, magnitude)
+        return self._apply_image_or_video_transform(
+            image, name, magnitude, interpolation=self.interpolation, fill=self._fill
+        )
 
 
 class AugMix(_Augment):
@@ -224,6 +235,8 @@ class AugMix(_Augment):
     """
 
     _v1_transform_cls = first.AugMix
+    _AUGMENTATION_SPACE = first.AUG_MIX
+    _PARTIAL_AUGMENTATION_SPACE = first.AUG_MIX_WITHOUT_COLOR
 
     def __init__(
         self,
@@ -251,12 +264,14 @@ class AugMix(_Augment):
         return tv_tensors.wrap(mixed, like=image) if isinstance(image, tv_tensors.TVTensor) else mixed
 
     def _chain(self, image: Any) -> Any:
-        space = first.AUG_MIX if self.all_ops else first.AUG_MIX_WITHOUT_COLOR
+        space = self._AUGMENTATION_SPACE if self.all_ops else self._PARTIAL_AUGMENTATION_SPACE
         for _ in range(self.chain_depth if self.chain_depth > 0 else int(weft.randint(low=1, high=4, size=()))):
             name = list(space)[_draw(len(space))]
             magnitudes = self._magnitudes(space, name, 10, image)
             magnitude = 0.0 if magnitudes is None else float(magnitudes[_draw(self.severity)])
             if space[name][1]:
                 magnitude *= _sign()
-            image = self._after(image, name, magnitude)
+            image = self._apply_image_or_video_transform(
+                image, name, magnitude, interpolation=self.interpolation, fill=self._fill
+            )
         return image

@@ -58,7 +58,7 @@ class RandomApply(Transform):
         super().__init__()
         self.transforms = _checked(transforms, "RandomApply", "a sequence of callables or a ModuleList")
         if not 0.0 <= p <= 1.0:
-            raise ValueError(f"RandomApply: p should be in the interval [0.0, 1.0], got {p}")
+            raise ValueError(f"RandomApply: `p` should be a floating point value in the interval [0.0, 1.0], got {p}")
         self.p = p
 
     def _extract_params_for_v1_transform(self) -> dict[str, Any]:
@@ -92,7 +92,9 @@ class RandomChoice(Transform):
         transforms = _checked(transforms, "RandomChoice", "a sequence of callables", may_be_empty=True)
         weights = [1] * len(transforms) if p is None else p
         if len(weights) != len(transforms):
-            raise ValueError(f"RandomChoice: p has {len(weights)} entries for {len(transforms)} transforms")
+            raise ValueError(
+                f"RandomChoice: Length of p doesn't match the number of transforms: {len(weights)} != {len(transforms)}"
+            )
         super().__init__()
         self.transforms = transforms
         total = sum(weights)
@@ -118,9 +120,9 @@ class RandomOrder(Transform):
 
 def _checked(transforms: Any, name: str, expected: str, may_be_empty: bool = False) -> Any:
     if not isinstance(transforms, (Sequence, nn.ModuleList)):
-        raise TypeError(f"{name}: transforms should be {expected}, got {type(transforms).__name__}")
+        raise TypeError(f"{name}: Argument transforms should be {expected}, got {type(transforms).__name__}")
     if len(transforms) == 0 and not may_be_empty:
-        raise ValueError(f"{name}: pass at least one transform")
+        raise ValueError(f"{name}: Pass at least one transform")
     return transforms
 
 

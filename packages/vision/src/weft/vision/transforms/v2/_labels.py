@@ -25,8 +25,12 @@ def labels_getter_of(labels_getter: Getter | str | None, name: str) -> Getter:
     if callable(labels_getter):
         return labels_getter
     if labels_getter is None:
-        return lambda sample: None
-    raise ValueError(f"{name}: labels_getter should be 'default', a callable or None, got {labels_getter!r}")
+        return _no_labels
+    raise ValueError(f"{name}: labels_getter should either be 'default', a callable or None, got {labels_getter!r}")
+
+
+def _no_labels(sample: Any) -> None:
+    """For samples without labels."""
 
 
 def _labels_by_convention(sample: Any) -> Any:
@@ -37,7 +41,7 @@ def _labels_by_convention(sample: Any) -> Any:
         return sample
     if not isinstance(sample, Mapping):
         raise ValueError(
-            "With the default labels_getter, a sample must be a dictionary, or a pair whose second part is a "
+            "With the default labels_getter, a sample must be a dictionary or a two-tuple whose second item is a "
             f"dictionary or a tensor; got {type(sample).__name__}"
         )
     keys = [key for key in sample if isinstance(key, str)]

@@ -152,12 +152,14 @@ class GaussianBlur(Transform):
     def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
         super().__init__()
         self.kernel_size = filtering.odd_sizes(kernel_size, "GaussianBlur")
+        if not isinstance(sigma, (int, float, Sequence)):
+            raise TypeError(f"GaussianBlur: sigma should be a number or a sequence of numbers, got {sigma!r}")
         bounds = [sigma] if isinstance(sigma, (int, float)) else list(sigma)
         if len(bounds) not in (1, 2):
-            raise ValueError(f"GaussianBlur: sigma should be a number or have one or two entries, got {sigma}")
+            raise ValueError(f"GaussianBlur: If sigma is a sequence its length should be 1 or 2. Got {len(bounds)}")
         self.sigma = [float(bounds[0]), float(bounds[-1])]
         if not 0.0 < self.sigma[0] <= self.sigma[1]:
-            raise ValueError(f"GaussianBlur: sigma should be positive, and (least, greatest); got {sigma}")
+            raise ValueError(f"GaussianBlur: sigma values should be positive and of the form (min, max), got {sigma}")
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
         """Draw the deviation."""
@@ -210,11 +212,11 @@ class ToDtype(Transform):
     def __init__(self, dtype: Any, scale: bool = False) -> None:
         super().__init__()
         if not isinstance(dtype, (dict, weft.dtype)):
-            raise ValueError(f"ToDtype: dtype must be a dtype or a dictionary, got {type(dtype).__name__}")
+            raise ValueError(f"ToDtype: dtype must be a dict or a dtype, got {type(dtype).__name__}")
         if isinstance(dtype, dict) and Tensor in dtype and (tv_tensors.Image in dtype or tv_tensors.Video in dtype):
             warnings.warn(
-                "ToDtype: dtype names Tensor, and Image or Video; but where a sample has one of these, its plain "
-                "tensors are not transformed",
+                "ToDtype: dtype names Tensor, and Image or Video; but a plain `torch.Tensor` will *not* be transformed "
+                "where a sample has one of these",
                 stacklevel=2,
             )
         self.dtype = dtype
@@ -227,10 +229,10 @@ class ToDtype(Transform):
         elif type(inpt) in self.dtype or "others" in self.dtype:
             dtype = self.dtype.get(type(inpt), self.dtype.get("others"))
             if dtype is None and is_image and self.scale:
-                warnings.warn("ToDtype: scale=True, but no dtype for images or videos: no scaling", stacklevel=2)
+                warnings.warn("ToDtype: scale is True, but images have no dtype: no scaling will be done", stacklevel=2)
         else:
             raise ValueError(
-                f"ToDtype: no dtype was given for {type(inpt).__name__}. Give one dtype for images and videos alone, "
+                f"ToDtype: No dtype was specified for type {type(inpt).__name__}. Give one for images and videos, "
                 'or "others", e.g. {tv_tensors.Mask: weft.int64, "others": None}'
             )
         return inpt if dtype is None else self._call_kernel(F.to_dtype, inpt, dtype=dtype, scale=self.scale)
@@ -261,6 +263,8 @@ def normalized_bytes(sample: Any, to_dtype: Any = None, normalize: Any = None) -
 class _Sanitize(Transform):
     """The base of the transforms that remove parts of boxes or points, together with the labels of these."""
 
+    _NOUN: str
+
     def __init__(self, labels_getter: Callable[[Any], Any] | str | None) -> None:
         super().__init__()
         self._labels_getter = labels_getter_of(labels_getter, type(self).__name__)
@@ -282,8 +286,8 @@ class _Sanitize(Transform):
         for each in labels:
             if len(each) != len(found):
                 raise ValueError(
-                    f"{type(self).__name__}: there must be as many labels as "
-                    f"{type(found).__name__}, {len(found)}; got {tuple(each.shape)}"
+                    f"{type(self).__name__}: Number of {self._NOUN}, {len(found)}, must match the number of labels, "
+                    f"got {tuple(each.shape)}"
                 )
         valid = self._valid(found)
         params = {"valid": valid, "labels": labels}
@@ -294,7 +298,9 @@ class _Sanitize(Transform):
         labels = () if labels is None else (labels,) if isinstance(labels, Tensor) else labels
         for each in labels if isinstance(labels, (tuple, list)) else (labels,):
             if not isinstance(each, Tensor):
-                raise ValueError(f"{type(self).__name__}: labels must be tensors or None, got {type(each).__name__}")
+                raise ValueError(
+                    f"{type(self).__name__}: the labels must be a tensor, tensors or None, got {type(each).__name__}"
+                )
         return tuple(labels)
 
     def _concerns(self, inpt: Any, valid: Tensor) -> bool:
@@ -328,6 +334,8 @@ class SanitizeBoundingBoxes(_Sanitize):
         If a limit is less than 1, the labels are not found, or their number is another.
     """
 
+    _NOUN = "boxes"
+
     def __init__(
         self,
         min_size: float = 1.0,
@@ -336,7 +344,7 @@ class SanitizeBoundingBoxes(_Sanitize):
     ) -> None:
         for name, limit in (("min_size", min_size), ("min_area", min_area)):
             if limit < 1:
-                raise ValueError(f"SanitizeBoundingBoxes: {name} must be at least 1, got {limit}")
+                raise ValueError(f"SanitizeBoundingBoxes: {name} must be >= 1, got {limit}")
         super().__init__(labels_getter)
         self.min_size = min_size
         self.min_area = min_area
@@ -361,6 +369,8 @@ class SanitizeKeyPoints(_Sanitize):
     labels_getter : callable, "default" or None
         From a sample to its labels; see `SanitizeBoundingBoxes`. By default there are none.
     """
+
+    _NOUN = "keypoints"
 
     def __init__(self, labels_getter: Callable[[Any], Any] | str | None = None) -> None:
         super().__init__(labels_getter)

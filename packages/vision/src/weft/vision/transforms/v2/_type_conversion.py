@@ -69,7 +69,8 @@ class ToTensor(Transform):
 
     def __init__(self) -> None:
         warnings.warn(
-            "ToTensor is deprecated: use v2.Compose([v2.ToImage(), v2.ToDtype(weft.float32, scale=True)])",
+            "ToTensor is deprecated and will be removed: "
+            "use v2.Compose([v2.ToImage(), v2.ToDtype(weft.float32, scale=True)])",
             stacklevel=2,
         )
         super().__init__()

@@ -37,7 +37,7 @@ erase_video = erase_image
 
 
 @kernel(erase, PIL_IMAGE)
-def _erase_pil(image: Image.Image, i: int, j: int, h: int, w: int, v: Tensor) -> Image.Image:
+def _erase_image_pil(image: Image.Image, i: int, j: int, h: int, w: int, v: Tensor) -> Image.Image:
     return to_pil_image(erase_image(pil_to_tensor(image), i, j, h, w, v), mode=image.mode)
 
 
@@ -57,7 +57,7 @@ def jpeg_image(image: Tensor, quality: int) -> Tensor:
     if image.shape[-3] not in (1, 3):
         raise ValueError(f"jpeg: an image must have 1 or 3 channels, (..., C, H, W), got {tuple(image.shape)}")
     images = image.reshape(-1, *image.shape[-3:])
-    compressed = [pil_to_tensor(_jpeg_pil(to_pil_image(each), quality)) for each in images]
+    compressed = [pil_to_tensor(_jpeg_image_pil(to_pil_image(each), quality)) for each in images]
     return weft.stack(compressed).reshape(image.shape).to(image.device) if compressed else image
 
 
@@ -65,7 +65,7 @@ jpeg_video = jpeg_image
 
 
 @kernel(jpeg, PIL_IMAGE)
-def _jpeg_pil(image: Image.Image, quality: int) -> Image.Image:
+def _jpeg_image_pil(image: Image.Image, quality: int) -> Image.Image:
     file = io.BytesIO()
     image.save(file, format="JPEG", quality=quality)
     file.seek(0)

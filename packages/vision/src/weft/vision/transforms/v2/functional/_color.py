@@ -68,11 +68,6 @@ def rgb_to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
     """Turn images grey, with one channel or three equal ones."""
 
 
-def to_grayscale(inpt: Any, num_output_channels: int = 1) -> Any:
-    """As `rgb_to_grayscale`."""
-    return rgb_to_grayscale(inpt, num_output_channels=num_output_channels)
-
-
 @functional
 def grayscale_to_rgb(inpt: Any) -> Any:
     """Give grey images three equal channels; images of colour stay as they are."""
@@ -153,7 +148,7 @@ def rgb_to_grayscale_image(image: Tensor, num_output_channels: int = 1) -> Tenso
 
 
 @kernel(rgb_to_grayscale, PIL_IMAGE)
-def _rgb_to_grayscale_pil(image: Image.Image, num_output_channels: int = 1) -> Image.Image:
+def _rgb_to_grayscale_image_pil(image: Image.Image, num_output_channels: int = 1) -> Image.Image:
     _check_output_channels(num_output_channels)
     grey = image.convert("L")
     return grey if num_output_channels == 1 else Image.merge("RGB", [grey] * 3)
@@ -180,7 +175,7 @@ def grayscale_to_rgb_image(image: Tensor) -> Tensor:
 
 
 @kernel(grayscale_to_rgb, PIL_IMAGE)
-def _grayscale_to_rgb_pil(image: Image.Image) -> Image.Image:
+def _grayscale_to_rgb_image_pil(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
@@ -229,22 +224,22 @@ def adjust_sharpness_image(image: Tensor, sharpness_factor: float) -> Tensor:
 
 
 @kernel(adjust_brightness, PIL_IMAGE)
-def _adjust_brightness_pil(image: Image.Image, brightness_factor: float) -> Image.Image:
+def _adjust_brightness_image_pil(image: Image.Image, brightness_factor: float) -> Image.Image:
     return ImageEnhance.Brightness(image).enhance(brightness_factor)
 
 
 @kernel(adjust_saturation, PIL_IMAGE)
-def _adjust_saturation_pil(image: Image.Image, saturation_factor: float) -> Image.Image:
+def _adjust_saturation_image_pil(image: Image.Image, saturation_factor: float) -> Image.Image:
     return ImageEnhance.Color(image).enhance(saturation_factor)
 
 
 @kernel(adjust_contrast, PIL_IMAGE)
-def _adjust_contrast_pil(image: Image.Image, contrast_factor: float) -> Image.Image:
+def _adjust_contrast_image_pil(image: Image.Image, contrast_factor: float) -> Image.Image:
     return ImageEnhance.Contrast(image).enhance(contrast_factor)
 
 
 @kernel(adjust_sharpness, PIL_IMAGE)
-def _adjust_sharpness_pil(image: Image.Image, sharpness_factor: float) -> Image.Image:
+def _adjust_sharpness_image_pil(image: Image.Image, sharpness_factor: float) -> Image.Image:
     return ImageEnhance.Sharpness(image).enhance(sharpness_factor)
 
 
@@ -277,7 +272,7 @@ def adjust_hue_image(image: Tensor, hue_factor: float) -> Tensor:
 
 
 @kernel(adjust_hue, PIL_IMAGE)
-def _adjust_hue_pil(image: Image.Image, hue_factor: float) -> Image.Image:
+def _adjust_hue_image_pil(image: Image.Image, hue_factor: float) -> Image.Image:
     _check_hue(hue_factor)
     if image.mode in ("L", "1", "I", "F"):
         return image
@@ -288,7 +283,7 @@ def _adjust_hue_pil(image: Image.Image, hue_factor: float) -> Image.Image:
 
 def _check_hue(hue_factor: float) -> None:
     if not -0.5 <= hue_factor <= 0.5:
-        raise ValueError(f"adjust_hue: hue_factor must be from -0.5 to 0.5, got {hue_factor}")
+        raise ValueError(f"adjust_hue: hue_factor ({hue_factor}) is not in [-0.5, 0.5]")
 
 
 def _rgb_to_hsv(image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -326,7 +321,7 @@ def adjust_gamma_image(image: Tensor, gamma: float, gain: float = 1.0) -> Tensor
 
 
 @kernel(adjust_gamma, PIL_IMAGE)
-def _adjust_gamma_pil(image: Image.Image, gamma: float, gain: float = 1.0) -> Image.Image:
+def _adjust_gamma_image_pil(image: Image.Image, gamma: float, gain: float = 1.0) -> Image.Image:
     _check_gamma(gamma)
     table = [int((256 - 1e-3) * gain * pow(byte / 255.0, gamma)) for byte in range(256)]
     return image.convert("RGB").point(table * 3).convert(image.mode)
@@ -334,14 +329,14 @@ def _adjust_gamma_pil(image: Image.Image, gamma: float, gain: float = 1.0) -> Im
 
 def _check_gamma(gamma: float) -> None:
     if gamma < 0:
-        raise ValueError(f"adjust_gamma: gamma must not be negative, got {gamma}")
+        raise ValueError(f"adjust_gamma: Gamma should be a non-negative real number, got {gamma}")
 
 
 @kernel(posterize, *IMAGES_AND_VIDEOS)
 def posterize_image(image: Tensor, bits: int) -> Tensor:
     """Keep the ``bits`` highest bits of integers, or so many levels of floats."""
     if not isinstance(bits, int) or not 0 <= bits <= 8:
-        raise TypeError(f"posterize: bits must be an integer from 0 to 8, got {bits}")
+        raise TypeError(f"posterize: bits must be a positive integer in the range [0, 8], got {bits}")
     if image.is_floating_point():
         levels = 1 << bits
         return image.mul(levels).floor_().clamp_(0, levels - 1).mul_(1.0 / levels)
@@ -353,7 +348,7 @@ def posterize_image(image: Tensor, bits: int) -> Tensor:
 def solarize_image(image: Tensor, threshold: float) -> Tensor:
     """Invert the values that reach the threshold."""
     if threshold > greatest_value(image.dtype):
-        raise TypeError(f"solarize: threshold {threshold} is above white, {greatest_value(image.dtype)}")
+        raise TypeError(f"solarize: Threshold should be less or equal the maximum value of the dtype, got {threshold}")
     return weft.where(image >= threshold, invert_image(image), image)
 
 
@@ -413,32 +408,32 @@ def permute_channels_image(image: Tensor, permutation: Sequence[int]) -> Tensor:
 
 
 @kernel(posterize, PIL_IMAGE)
-def _posterize_pil(image: Image.Image, bits: int) -> Image.Image:
+def _posterize_image_pil(image: Image.Image, bits: int) -> Image.Image:
     return ImageOps.posterize(image, bits)
 
 
 @kernel(solarize, PIL_IMAGE)
-def _solarize_pil(image: Image.Image, threshold: int) -> Image.Image:
+def _solarize_image_pil(image: Image.Image, threshold: int) -> Image.Image:
     return ImageOps.solarize(image, threshold=threshold)
 
 
 @kernel(invert, PIL_IMAGE)
-def _invert_pil(image: Image.Image) -> Image.Image:
+def _invert_image_pil(image: Image.Image) -> Image.Image:
     return ImageOps.invert(image)
 
 
 @kernel(autocontrast, PIL_IMAGE)
-def _autocontrast_pil(image: Image.Image) -> Image.Image:
+def _autocontrast_image_pil(image: Image.Image) -> Image.Image:
     return ImageOps.autocontrast(image)
 
 
 @kernel(equalize, PIL_IMAGE)
-def _equalize_pil(image: Image.Image) -> Image.Image:
+def _equalize_image_pil(image: Image.Image) -> Image.Image:
     return ImageOps.equalize(image)
 
 
 @kernel(permute_channels, PIL_IMAGE)
-def _permute_channels_pil(image: Image.Image, permutation: Sequence[int]) -> Image.Image:
+def _permute_channels_image_pil(image: Image.Image, permutation: Sequence[int]) -> Image.Image:
     bands = image.split()
     _check_permutation(permutation, len(bands))
     return Image.merge(image.mode, [bands[place] for place in permutation])
@@ -446,9 +441,13 @@ def _permute_channels_pil(image: Image.Image, permutation: Sequence[int]) -> Ima
 
 def _check_permutation(permutation: Sequence[int], channels: int) -> None:
     if len(permutation) != channels:
-        raise ValueError(f"permute_channels: {len(permutation)} places for {channels} channels")
+        raise ValueError(
+            f"permute_channels: Length of permutation does not match number of channels: "
+            f"{len(permutation)} != {channels}"
+        )
 
 
+to_grayscale = rgb_to_grayscale
 adjust_brightness_video = adjust_brightness_image
 adjust_contrast_video = adjust_contrast_image
 adjust_gamma_video = adjust_gamma_image
@@ -465,13 +464,16 @@ solarize_video = solarize_image
 
 def _check_factor(name: str, factor: float) -> None:
     if factor < 0:
-        raise ValueError(f"{name} must not be negative, got {factor}")
+        raise ValueError(f"{name} ({factor}) is not non-negative")
 
 
 def _check_channels(op: str, image: Tensor) -> None:
     channels = image.shape[-3] if image.dim() >= 3 else 0
     if channels not in (1, 3):
-        raise TypeError(f"{op}: a tensor must have 1 or 3 channels, shape (..., C, H, W); got {tuple(image.shape)}")
+        raise TypeError(
+            f"{op}: Input image tensor can have 1 or 3 channels, permitted channel values are 1 or 3, (..., C, H, W); "
+            f"got {tuple(image.shape)}"
+        )
 
 
 def _floating(dtype: Any) -> Any:

@@ -131,12 +131,16 @@ def normalize_image(image: Tensor, mean: Sequence[float], std: Sequence[float], 
         If it has fewer than three axes, or a deviation is 0.
     """
     if not image.is_floating_point():
-        raise TypeError(f"normalize: the image must be floating, got {image.dtype}; apply ToDtype(scale=True) first")
+        raise TypeError(
+            f"normalize: the image should be a float tensor, got {image.dtype}; apply ToDtype(scale=True) first"
+        )
     if image.dim() < 3:
-        raise ValueError(f"normalize: the image must have shape (..., C, H, W), got {tuple(image.shape)}")
+        raise ValueError(
+            f"normalize: Expected tensor to be a tensor image of size (..., C, H, W), got {tuple(image.shape)}"
+        )
     means, deviations = np.asarray(mean, np.float64), np.asarray(std, np.float64)
     if not deviations.all():
-        raise ValueError(f"normalize: std is divided by and must not contain 0, got {std}")
+        raise ValueError(f"normalize: std evaluated to zero, leading to division by zero: {std}")
     centered = image.sub_(_of_channels(means, image)) if inplace else image - _of_channels(means, image)
     return centered.mul_(_of_channels(1 / deviations, image))  # a product takes a fifth of the time of a quotient
 
@@ -174,7 +178,7 @@ def gaussian_blur_image(
     """
     sizes = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
     if len(sizes) != 2:
-        raise ValueError(f"gaussian_blur: kernel_size must have two entries, got {kernel_size}")
+        raise ValueError(f"gaussian_blur: If kernel_size is a sequence its length should be 2, got {len(sizes)}")
     if any(size % 2 == 0 or size < 0 for size in sizes):
         raise ValueError(f"gaussian_blur: kernel_size should have odd and positive integers, got {kernel_size}")
     deviations = _deviations(sigma, sizes)
@@ -202,7 +206,7 @@ gaussian_blur_video = gaussian_blur_image
 
 
 @kernel(gaussian_blur, PIL_IMAGE)
-def _gaussian_blur_pil(
+def _gaussian_blur_image_pil(
     image: Image.Image, kernel_size: int | Sequence[int], sigma: float | Sequence[float] | None = None
 ) -> Image.Image:
     blurred = gaussian_blur_image(F.pil_to_tensor(image), kernel_size, sigma)
@@ -214,10 +218,12 @@ def _deviations(sigma: float | Sequence[float] | None, sizes: Sequence[int]) -> 
     if sigma is None:
         return [size * 0.15 + 0.35 for size in sizes]
     if not isinstance(sigma, (int, float, list, tuple)):
-        raise TypeError(f"gaussian_blur: sigma should be a number or a sequence of numbers, got {type(sigma).__name__}")
+        raise TypeError(
+            f"gaussian_blur: sigma should be either float or sequence of floats, got {type(sigma).__name__}"
+        )
     deviations = [sigma] if isinstance(sigma, (int, float)) else list(sigma)
     if len(deviations) not in (1, 2):
-        raise ValueError(f"gaussian_blur: sigma should have one or two entries, got {sigma}")
+        raise ValueError(f"gaussian_blur: If sigma is a sequence, its length should be 2, got {len(deviations)}")
     if any(deviation <= 0 for deviation in deviations):
         raise ValueError(f"gaussian_blur: sigma should have positive values, got {sigma}")
     return [float(deviations[0]), float(deviations[-1])]
@@ -240,9 +246,9 @@ def gaussian_noise_image(image: Tensor, mean: float = 0.0, sigma: float = 0.1, c
         If ``sigma`` is negative, or the image neither floating nor of bytes.
     """
     if sigma < 0:
-        raise ValueError(f"gaussian_noise: sigma must not be negative, got {sigma}")
+        raise ValueError(f"gaussian_noise: sigma shouldn't be negative, got {sigma}")
     if not (image.is_floating_point() or image.dtype is weft.uint8):
-        raise ValueError(f"gaussian_noise: the image must be floating or uint8, got {image.dtype}")
+        raise ValueError(f"gaussian_noise: Input tensor is expected to be in uint8 or float dtype, got {image.dtype}")
     if image.is_floating_point():
         noisy = weft.randn_like(image).mul_(sigma).add_(mean).add_(image)
         return noisy.clamp_(0, 1) if clip else noisy
@@ -255,8 +261,8 @@ gaussian_noise_video = gaussian_noise_image
 
 
 @kernel(gaussian_noise, PIL_IMAGE)
-def _gaussian_noise_pil(image: Image.Image) -> Image.Image:
-    raise ValueError("gaussian_noise is not implemented for PIL images; convert them first, with to_image")
+def _gaussian_noise_image_pil(image: Image.Image) -> Image.Image:
+    raise ValueError("Gaussian Noise is not implemented for PIL images; convert them first, with to_image")
 
 
 def sanitize_bounding_boxes(
@@ -306,7 +312,7 @@ def sanitize_bounding_boxes(
         return bounding_boxes[valid], valid
     if not isinstance(bounding_boxes, tv_tensors.BoundingBoxes):
         raise ValueError(
-            "sanitize_bounding_boxes: bounding_boxes must be a BoundingBoxes or a plain tensor, "
+            "sanitize_bounding_boxes: bounding_boxes must be a tv_tensors.BoundingBoxes instance or a pure tensor, "
             f"got {type(bounding_boxes).__name__}"
         )
     if format is not None or canvas_size is not None:
@@ -371,7 +377,8 @@ def sanitize_keypoints(key_points: Tensor, canvas_size: tuple[int, int] | None =
         return key_points[valid], valid
     if not isinstance(key_points, tv_tensors.KeyPoints):
         raise ValueError(
-            f"sanitize_keypoints: key_points must be a KeyPoints or a plain tensor, got {type(key_points).__name__}"
+            "sanitize_keypoints: key_points must be a tv_tensors.KeyPoints instance or a pure tensor, "
+            f"got {type(key_points).__name__}"
         )
     if canvas_size is not None:
         raise ValueError(

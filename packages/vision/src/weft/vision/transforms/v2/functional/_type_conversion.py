@@ -36,4 +36,6 @@ def to_image(inpt: Any) -> tv_tensors.Image:
         return tv_tensors.Image(pil_to_tensor(inpt))
     if isinstance(inpt, Tensor):
         return tv_tensors.Image(inpt)
-    raise TypeError(f"to_image: expected a tensor, a NumPy array or a PIL image, got {type(inpt).__name__}")
+    raise TypeError(
+        f"to_image: Input can either be a pure Tensor, a numpy array, or a PIL image, got {type(inpt).__name__}"
+    )
