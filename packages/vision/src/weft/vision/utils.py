@@ -1,19 +1,30 @@
-"""Pictures for people: grids of images, image files, boxes drawn on images."""
+"""Pictures for people: grids of images, image files, boxes, masks, key points and flow drawn as images."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 import weft
 from weft import Tensor
 
+__all__ = [
+    "draw_bounding_boxes",
+    "draw_keypoints",
+    "draw_segmentation_masks",
+    "flow_to_image",
+    "make_grid",
+    "save_image",
+]
+
 Color = str | tuple[int, int, int]
+Colors = Sequence[Color] | Color | None
 
 
 def make_grid(
@@ -103,15 +114,19 @@ def save_image(
     Image.fromarray(np.ascontiguousarray(pixels)).save(fp, format=format)
 
 
+@weft.no_grad()
 def draw_bounding_boxes(
     image: Tensor,
     boxes: Tensor,
     labels: Sequence[str | None] | None = None,
-    colors: Sequence[Color] | Color | None = None,
-    fill: bool = False,
+    colors: Colors = None,
+    fill: bool | None = False,
     width: int = 1,
     font: str | None = None,
     font_size: int | None = None,
+    label_colors: Colors = None,
+    label_background_colors: Colors = None,
+    fill_labels: bool = False,
 ) -> Tensor:
     """Draw boxes, and their labels, on a copy of an RGB or grey image.
 
@@ -119,12 +134,12 @@ def draw_bounding_boxes(
     ----------
     image : Tensor, shape (3, H, W) or (1, H, W)
         uint8, or floating with values 0..1.
-    boxes : Tensor, shape (N, 4)
-        Left, top, right, bottom, in pixels.
+    boxes : Tensor, shape (N, 4) or (N, 8)
+        Left, top, right, bottom, in pixels; or the four corners of rotated boxes, whose first edge is dashed.
     labels : sequence of str or None, optional
         A text for each box.
-    colors : colour or sequence of colours, optional
-        A name such as "red", "#ff0000" or (255, 0, 0), for all boxes or one for each; by default distinct hues.
+    colors : colour or list of colours, optional
+        A name such as "red", "#ff0000" or (255, 0, 0), for all boxes or one for each; by default of a palette.
     fill : bool, default False
         Tint the inside of the boxes.
     width : int, default 1
@@ -132,7 +147,131 @@ def draw_bounding_boxes(
     font : str, optional
         File name of a TrueType font; by default Pillow's own.
     font_size : int, optional
-        In points, default 10.
+        In points, default 10; for a font of one's own.
+    label_colors : colour or list of colours, optional
+        Of the texts: by default those of the boxes, or black if ``fill_labels``.
+    label_background_colors : colour or list of colours, optional
+        By default those of the boxes.
+    fill_labels : bool, default False
+        Fill the background of the texts.
+
+    Returns
+    -------
+    Tensor, shape (3, H, W), of the dtype of image
+        The image itself, with a warning, where there is no box.
+
+    Raises
+    ------
+    TypeError
+        If ``image`` is no tensor.
+    ValueError
+        If shapes, dtypes, the number of labels or colours, or the corners of a box are wrong.
+    """
+    _check_image("draw_bounding_boxes", image, channels=(1, 3))
+    count = _check_boxes(boxes, labels)
+    if not count:
+        warnings.warn("boxes doesn't contain any box. No box was drawn", stacklevel=3)
+        return image
+    outlines = _parse_colors(colors, count)
+    texts = _parse_colors(label_colors or "black", count) if label_colors or fill_labels else outlines
+    backgrounds = _parse_colors(label_background_colors, count) if label_background_colors else outlines
+    letters = _font(font, font_size)
+    picture = _to_picture(image.expand(3, -1, -1))
+    draw = ImageDraw.Draw(picture, "RGBA" if fill else None)
+    for index, corners in enumerate(boxes.to(weft.int64).tolist()):
+        inside = (*outlines[index], 100) if fill else None
+        (_draw_rotated if len(corners) == 8 else _draw_upright)(draw, corners, outlines[index], inside, width)
+        label = None if labels is None else labels[index]
+        if label is not None:
+            place = corners[0] + width + 1, corners[1] + width + 1
+            if fill_labels:
+                left, top, right, bottom = draw.textbbox(place, label, font=letters)
+                draw.rectangle((left - 1, top - 1, right + 1, bottom + 1), fill=backgrounds[index])
+            draw.text(place, label, fill=texts[index], font=letters)
+    return _from_picture(picture, image.dtype)
+
+
+@weft.no_grad()
+def draw_segmentation_masks(image: Tensor, masks: Tensor, alpha: float = 0.8, colors: Colors = None) -> Tensor:
+    """Tint the pixels of masks on a copy of an RGB image; where masks overlap it gets darker.
+
+    Parameters
+    ----------
+    image : Tensor, shape (3, H, W)
+        uint8, or floating with values 0..1.
+    masks : Tensor of bool, shape (N, H, W) or (H, W)
+    alpha : float, default 0.8
+        From 0, where the masks are not seen, to 1, where nothing else is.
+    colors : colour or list of colours, optional
+        For all masks or one for each; by default of a palette.
+
+    Returns
+    -------
+    Tensor, shape (3, H, W), of the dtype of image
+        The image itself, with a warning, where there is no mask.
+
+    Raises
+    ------
+    TypeError
+        If ``image`` is no tensor.
+    ValueError
+        If shapes, dtypes or the number of colours are wrong.
+
+    Examples
+    --------
+    >>> image, mask = weft.zeros(3, 1, 2), weft.tensor([[True, False]])
+    >>> draw_segmentation_masks(image, mask, alpha=0.5, colors="red")[0]
+    tensor([[0.5000, 0.0000]])
+    """
+    _check_image("draw_segmentation_masks", image, channels=(3,))
+    masks = masks[None] if masks.ndim == 2 else masks
+    if masks.ndim != 3:
+        raise ValueError(f"masks must be of shape (H, W) or (batch_size, H, W), got {tuple(masks.shape)}")
+    if masks.dtype is not weft.bool:
+        raise ValueError(f"The masks must be of dtype bool. Got {masks.dtype}")
+    if masks.shape[-2:] != image.shape[-2:]:
+        raise ValueError(
+            "The image and the masks must have the same height and width, got "
+            f"{tuple(image.shape[-2:])} and {tuple(masks.shape[-2:])}"
+        )
+    if not len(masks):
+        warnings.warn("masks doesn't contain any mask. No mask was drawn", stacklevel=3)
+        return image
+    drawn = image.detach().clone()
+    scale = 255 if image.is_floating_point() else 1
+    for mask, color in zip(masks, _parse_colors(colors, len(masks))):
+        tint = weft.tensor([value / scale for value in color], dtype=image.dtype, device=image.device)
+        drawn = weft.where(mask, tint[:, None, None], drawn)
+    drawn = weft.where(masks.sum(0) > 1, 0, drawn)
+    return (image * (1 - alpha) + drawn * alpha).to(image.dtype)
+
+
+@weft.no_grad()
+def draw_keypoints(
+    image: Tensor,
+    keypoints: Tensor,
+    connectivity: Sequence[tuple[int, int]] | None = None,
+    colors: Color | None = None,
+    radius: int = 2,
+    width: int = 3,
+    visibility: Tensor | None = None,
+) -> Tensor:
+    """Draw key points, and lines between them, on a copy of an RGB image.
+
+    Parameters
+    ----------
+    image : Tensor, shape (3, H, W)
+        uint8, or floating with values 0..1.
+    keypoints : Tensor, shape (N, K, 2)
+        x and y of the points of each instance.
+    connectivity : sequence of (int, int), optional
+        Which points of an instance to join.
+    colors : colour, optional
+        Of the points.
+    radius, width : int
+        Of points and lines, in pixels.
+    visibility : Tensor, shape (N, K) or (N, K, 1), optional
+        What is not visible is not drawn, nor lines from there.
 
     Returns
     -------
@@ -140,23 +279,90 @@ def draw_bounding_boxes(
 
     Raises
     ------
+    TypeError
+        If ``image`` is no tensor.
     ValueError
-        If shapes, the number of labels or colours, or the corners of a box are wrong.
+        If shapes or dtypes are wrong.
     """
-    corners = _checked_boxes(image, boxes, labels)
-    pixels = image.detach().cpu()
-    if pixels.is_floating_point():
-        pixels = pixels.mul(255).round().clamp(0, 255).to(weft.uint8)
-    picture = Image.fromarray(np.ascontiguousarray(pixels.expand(3, -1, -1).permute(1, 2, 0).numpy()))
-    draw = ImageDraw.Draw(picture, "RGBA" if fill else "RGB")
-    letters = ImageFont.truetype(font, font_size or 10) if font else ImageFont.load_default(font_size or 10)
-    for index, (box, color) in enumerate(zip(corners, _box_colors(colors, len(corners)), strict=True)):
-        draw.rectangle(box, outline=color, width=width, fill=(*color, 100) if fill else None)
-        label = None if labels is None else labels[index]
-        if label is not None:
-            draw.text((box[0] + width + 1, box[1] + width + 1), label, fill=color, font=letters)
-    drawn = weft.from_numpy(np.array(picture)).permute(2, 0, 1).contiguous()
-    return drawn.to(image.dtype) / 255 if image.is_floating_point() else drawn.to(image.dtype)
+    _check_image("draw_keypoints", image, channels=(3,))
+    if keypoints.ndim != 3:
+        raise ValueError(f"keypoints must be of shape (num_instances, K, 2), got {tuple(keypoints.shape)}")
+    if visibility is None:
+        visibility = weft.ones(keypoints.shape[:-1], dtype=weft.bool)
+    visibility = visibility.squeeze(-1) if visibility.ndim == 3 else visibility
+    if visibility.shape != keypoints.shape[:-1]:
+        wanted = tuple(keypoints.shape[:-1])
+        raise ValueError(f"visibility must be of shape (num_instances, K) {wanted}, got {tuple(visibility.shape)}")
+    picture = _to_picture(image)
+    draw = ImageDraw.Draw(picture)
+    for points, seen in zip(keypoints.to(weft.int64).tolist(), visibility.bool().tolist()):
+        for (x, y), visible in zip(points, seen):
+            if visible:
+                draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colors, outline=None, width=0)
+        for start, end in connectivity or ():
+            if seen[start] and seen[end]:
+                draw.line((tuple(points[start]), tuple(points[end])), width=width)
+    return _from_picture(picture, image.dtype)
+
+
+# What the colours of a flow's directions go over to, and in how many steps: red, yellow, green, cyan, blue, magenta.
+STEPS = (15, 6, 4, 11, 13, 6)
+HUES = ((255, 0, 0), (255, 255, 0), (0, 255, 0), (0, 255, 255), (0, 0, 255), (255, 0, 255))
+
+
+@weft.no_grad()
+def flow_to_image(flow: Tensor) -> Tensor:
+    """Show an optical flow: directions as hues, and what is longer in stronger colours.
+
+    Parameters
+    ----------
+    flow : Tensor of float32, shape (N, 2, H, W) or (2, H, W)
+        How far each pixel moves to the right and down.
+
+    Returns
+    -------
+    Tensor of uint8, shape (N, 3, H, W) or (3, H, W)
+        The longest of all is shown in full colour.
+
+    Raises
+    ------
+    ValueError
+        For another shape or dtype.
+
+    References
+    ----------
+    Baker et al., A Database and Evaluation Methodology for Optical Flow, 2007.
+
+    Examples
+    --------
+    >>> flow_to_image(weft.tensor([1.0, 0.0]).reshape(2, 1, 1)).flatten().tolist()  # to the right
+    [255, 0, 0]
+    """
+    if flow.dtype is not weft.float32:
+        raise ValueError(f"Flow should be of dtype torch.float, got {flow.dtype}.")
+    if flow.ndim not in (3, 4) or flow.shape[-3] != 2:
+        raise ValueError(f"Input flow should have shape (2, H, W) or (N, 2, H, W), got {tuple(flow.shape)}.")
+    longest = flow.square().sum(-3).sqrt().max()
+    flow = flow / (longest + weft.finfo(flow.dtype).eps)
+    length = flow.square().sum(-3).sqrt()
+    x, y = flow.unbind(-3)
+    wheel = _color_wheel().to(flow.device)
+    place = (weft.atan2(-y, -x) / math.pi + 1) / 2 * (len(wheel) - 1)
+    first = place.floor().long()
+    share = (place - first).unsqueeze(-1)
+    hue = (1 - share) * wheel[first] + share * wheel[(first + 1) % len(wheel)]
+    color = 1 - length.unsqueeze(-1) * (1 - hue)  # (..., H, W, 3)
+    return (255 * color).floor().to(weft.uint8).movedim(-1, -3).contiguous()
+
+
+def _color_wheel() -> Tensor:
+    """The hues of all directions, (55, 3), from 0 to 1: in each span one channel rises or falls."""
+    parts = []
+    for hue, following, count in zip(HUES, (*HUES[1:], HUES[0]), STEPS):
+        change = (255 * weft.arange(count) / count).floor()
+        signs = weft.tensor([(b > a) - (b < a) for a, b in zip(hue, following)])
+        parts.append(weft.tensor(hue) + signs * change[:, None])
+    return weft.cat(parts) / 255.0
 
 
 def _batch_of_images(tensor: Any) -> Tensor:
@@ -185,32 +391,99 @@ def _normalized(images: Tensor, value_range: tuple[float, float] | None, scale_e
     return images.clamp(low, high).sub(low).div(max(high - low, 1e-5))
 
 
-def _checked_boxes(image: Tensor, boxes: Tensor, labels: Sequence[str | None] | None) -> list[tuple[float, ...]]:
-    """Return the boxes as tuples, after every check on the arguments of `draw_bounding_boxes`."""
-    if image.dim() != 3 or image.shape[0] not in (1, 3):
-        raise ValueError(f"draw_bounding_boxes: image must be (3, H, W) or (1, H, W), got {tuple(image.shape)}")
-    if boxes.numel() and (boxes.dim() != 2 or boxes.shape[1] != 4):
-        raise ValueError(f"draw_bounding_boxes: boxes must be (N, 4), got {tuple(boxes.shape)}")
-    corners = [tuple(box) for box in boxes.tolist()] if boxes.numel() else []
-    for left, top, right, bottom in corners:
-        if left > right or top > bottom:
-            raise ValueError(
-                f"draw_bounding_boxes: boxes are (left, top, right, bottom), got ({left}, {top}, {right}, {bottom}): "
-                "the left edge must not be right of the right one, nor the top below the bottom"
-            )
-    if labels is not None and len(labels) != len(corners):
-        raise ValueError(f"draw_bounding_boxes: {len(labels)} labels for {len(corners)} boxes; pass one for each box")
-    return corners
+def _check_image(name: str, image: Any, channels: tuple[int, ...]) -> None:
+    """The image that is drawn on is one, of bytes or floats."""
+    if not isinstance(image, Tensor):
+        raise TypeError(f"{name}: The image must be a tensor, got {type(image)}")
+    if image.dtype is not weft.uint8 and not image.is_floating_point():
+        raise ValueError(f"{name}: The image dtype must be uint8 or float, got {image.dtype}")
+    if image.ndim != 3:
+        raise ValueError(
+            f"{name}: Pass individual images, not batches; image must be (C, H, W), got {tuple(image.shape)}"
+        )
+    if image.shape[0] not in channels:
+        kinds = "Only grayscale and RGB images are supported" if 1 in channels else "Pass an RGB image"
+        raise ValueError(f"{name}: {kinds}; got {image.shape[0]} channels")
 
 
-def _box_colors(colors: Sequence[Color] | Color | None, count: int) -> list[tuple[int, ...]]:
-    """Return one RGB triple for each of ``count`` boxes."""
-    from PIL import ImageColor
+def _check_boxes(boxes: Tensor, labels: Sequence[str | None] | None) -> int:
+    """The number of boxes, each of which has a label if there are any."""
+    if boxes.ndim != 2 or boxes.shape[1] not in (4, 8):
+        raise ValueError(f"draw_bounding_boxes: boxes must be (N, 4) or (N, 8), got {tuple(boxes.shape)}")
+    if boxes.shape[1] == 4 and (boxes[:, :2] > boxes[:, 2:]).any():
+        raise ValueError(
+            "draw_bounding_boxes: Boxes need to be in (xmin, ymin, xmax, ymax) format: the left edge must not be right "
+            "of the right one, nor the top below the bottom. Use ops.box_convert to convert them"
+        )
+    if len(boxes) and labels is not None and len(labels) != len(boxes):
+        raise ValueError(
+            f"draw_bounding_boxes: {len(labels)} labels for {len(boxes)} boxes. Please specify labels for each box."
+        )
+    return len(boxes)
 
+
+def _parse_colors(colors: Any, count: int) -> list[tuple[int, ...]]:
+    """One RGB triple for each of ``count`` things."""
     if colors is None:
-        hues = [360 * index / max(count, 1) for index in range(count)]
-        return [ImageColor.getrgb(f"hsl({hue:.0f}, 90%, 50%)") for hue in hues]
-    chosen: list[Any] = list(colors) if isinstance(colors, list) else [colors] * count
-    if len(chosen) < count:
-        raise ValueError(f"draw_bounding_boxes: {len(chosen)} colors for {count} boxes; pass one for each, or one")
-    return [ImageColor.getrgb(c) if isinstance(c, str) else tuple(c) for c in chosen[:count]]
+        return [tuple(index * step % 255 for step in (2**25 - 1, 2**15 - 1, 2**21 - 1)) for index in range(count)]
+    if isinstance(colors, list):
+        if len(colors) < count:
+            raise ValueError(
+                f"Number of colors must be equal or larger than the number of objects, but got {len(colors)} < {count}."
+            )
+    elif not isinstance(colors, (tuple, str)):
+        raise ValueError(f"colors must be a tuple or a string, or a list thereof, but got {colors}.")
+    elif isinstance(colors, tuple) and len(colors) != 3:
+        raise ValueError(f"If passed as tuple, colors should be an RGB triplet, but got {colors}.")
+    else:
+        colors = [colors] * count
+    return [ImageColor.getrgb(color) if isinstance(color, str) else tuple(color) for color in colors]
+
+
+def _font(font: str | None, font_size: int | None) -> Any:
+    if font is not None:
+        return ImageFont.truetype(font, font_size or 10)
+    if font_size is not None:
+        warnings.warn("Argument 'font_size' will be ignored since 'font' is not set.", stacklevel=4)
+    return ImageFont.load_default()
+
+
+def _to_picture(image: Tensor) -> Image.Image:
+    """A PIL image of (3, H, W), which is drawn on."""
+    from weft.vision.transforms.v2 import functional as F
+
+    picture: Image.Image = F.to_pil_image(F.to_dtype(image.detach(), weft.uint8, scale=True))
+    return picture
+
+
+def _from_picture(picture: Image.Image, dtype: Any) -> Tensor:
+    """A tensor of what was drawn on."""
+    from weft.vision.transforms.v2 import functional as F
+
+    drawn: Tensor = F.to_dtype(F.pil_to_tensor(picture), dtype, scale=True)
+    return drawn
+
+
+def _draw_upright(draw: Any, corners: Sequence[int], color: Any, inside: Any, width: int) -> None:
+    draw.rectangle(corners, outline=color, width=width, fill=inside)
+
+
+def _draw_rotated(draw: Any, corners: Sequence[int], color: Any, inside: Any, width: int) -> None:
+    """Four edges, of which the first is dashed: it is the upper one of the box that is not turned."""
+    points = list(zip(corners[::2], corners[1::2]))
+    _draw_dashes(draw, points[0], points[1], color, width)
+    for index in (1, 2, 3):
+        draw.line((points[index], points[(index + 1) % 4]), width=width, fill=color)
+    draw.polygon(list(corners), fill=inside, outline=None, width=0)
+
+
+def _draw_dashes(draw: Any, start: tuple[float, float], end: tuple[float, float], color: Any, width: int) -> None:
+    """Dashes of 5 pixels, 5 apart."""
+    (x, y), left, is_dash = start, math.dist(start, end), True
+    angle = math.atan2(end[1] - y, end[0] - x)
+    while left > 0:
+        length = min(left, 5)
+        stop = x + math.cos(angle) * length, y + math.sin(angle) * length
+        if is_dash:
+            draw.line(((x, y), stop), fill=color, width=width)
+        (x, y), left, is_dash = stop, left - length, not is_dash
