@@ -66,8 +66,10 @@ class TVTensor(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The same memory as a plain tensor without history."""
-        return self.as_subclass(Tensor).data
+        """The same memory without history: a plain tensor, as the result of an op is."""
+        output = self.as_subclass(Tensor).data
+        found: Tensor = self._wrap_output(output, (self,)) if _all_ops_keep_the_class else output
+        return found
 
     @data.setter
     def data(self, values: Tensor) -> None:
