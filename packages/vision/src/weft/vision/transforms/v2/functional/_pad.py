@@ -55,7 +55,7 @@ pad_video = pad_image
 
 @kernel(pad, PIL_IMAGE)
 def _pad_image_pil(
-    image: PIL.Image.Image, padding: Padding, fill: Fill = 0, padding_mode: str = "constant"
+    image: PIL.Image.Image, padding: Padding, fill: Fill = None, padding_mode: str = "constant"
 ) -> PIL.Image.Image:
     sides = four_sides(padding)
     _check_mode(padding_mode)

@@ -121,7 +121,7 @@ def _resize_image_pil(
 def resize_mask(
     mask: Tensor,
     size: NewSize,
-    interpolation: Interpolation = InterpolationMode.NEAREST,
+    interpolation: Interpolation = InterpolationMode.BILINEAR,
     max_size: int | None = None,
 ) -> Tensor:
     """Return masks (..., H, W), resized; modes other than the two nearest mean nearest."""

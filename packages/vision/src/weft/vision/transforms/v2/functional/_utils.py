@@ -10,6 +10,7 @@ from typing import Any
 
 import PIL.Image
 
+import weft
 from weft import Tensor
 from weft.vision import tv_tensors
 from weft.vision.transforms.functional._sizes import pil_modes_mapping
@@ -72,12 +73,14 @@ def functional(declaration: Callable[..., Any]) -> Any:
     declared = list(inspect.signature(declaration).parameters.values())[1:]
     names = tuple(each.name for each in declared)
     defaults = {each.name: each.default for each in declared if each.default is not each.empty}
+    event = f"{declaration.__module__}.{declaration.__name__}"
 
     @functools.wraps(declaration)
     def dispatch(inpt: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) > len(names):
             given = len(args) + 1
             raise TypeError(f"{dispatch.__name__}() takes {len(names) + 1} positional arguments but {given} were given")
+        weft._C._log_api_usage_once(event)
         run = _get_kernel(dispatch, type(inpt))
         return run(inpt, **{**defaults, **dict(zip(names, args)), **kwargs})
 
@@ -102,6 +105,9 @@ def kernel(of: Any, *types: type, tv_tensor_wrapper: bool = True) -> Callable[[A
         return run
 
     return register
+
+
+_register_kernel_internal = kernel  # its name in torchvision
 
 
 def register_kernel(functional: Any, tv_tensor_cls: type) -> Callable[[Any], Any]:
