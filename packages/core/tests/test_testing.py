@@ -101,7 +101,7 @@ def test_a_made_tensor_may_be_noncontiguous_without_zeros_and_require_grad():
     assert bool((make_tensor(100, dtype=weft.int64, device="cpu", low=0, high=2, exclude_zero=True) == 1).all())
     assert make_tensor(2, dtype=weft.float32, device="cpu", requires_grad=True).requires_grad
     with pytest.raises(ValueError, match="low must be less than high"):
-        make_tensor(2, dtype=weft.float32, device="cpu", low=1, high=1)
+        make_tensor(2, dtype=weft.int32, device="cpu", low=1, high=1)
 
 
 def test_every_op_with_samples_gives_the_same_ones_each_time():
@@ -264,3 +264,10 @@ def test_values_that_no_pair_takes_are_a_type_error():
     (found,) = _comparison.not_close_error_metas("a", "b", pair_types=[_comparison.NumberPair])
     with pytest.raises(TypeError, match="No comparison pair was able to handle inputs of type <class 'str'>"):
         raise found.to_error()
+
+
+def test_floats_may_be_drawn_from_one_number_with_a_warning():
+    """As torchvision's tests of the focal loss do."""
+    with pytest.warns(FutureWarning, match=r"low and high are both 2\.0"):
+        made = make_tensor(3, dtype=weft.float32, device="cpu", low=2.0, high=2.0)
+    assert made.tolist() == [2, 2, 2]

@@ -359,7 +359,7 @@ def models_(name):
 
     with torch.no_grad():
         if detection(name):
-            result = heads(model, given(1, 3, 96, 128), given(4, 2))
+            result = heads(model, given(1, 3, *((300, 300) if name[:3] == "ssd" else (96, 128))), given(4, 2))
         elif name.startswith("raft"):
             result = model(given(1, 3, 128, 128), given(1, 3, 128, 128), num_flow_updates=2)
         elif name in models.list_models(module=models.video):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import weft
@@ -28,7 +29,7 @@ def make_tensor(
         Of the result.
     low, high : float
         Values are from [low, high). By default [-9, 9) for floating-point and complex, [-9, 10) for signed
-        integers, [0, 10) for uint8 and [0, 2) for bool.
+        integers, [0, 10) for uint8 and [0, 2) for bool. Floating-point ones may be the same, with a warning.
     requires_grad : bool
     noncontiguous : bool
         Leave a gap after each element of the last dimension.
@@ -51,7 +52,13 @@ def make_tensor(
     if noncontiguous and memory_format is not None:
         raise ValueError("make_tensor: noncontiguous and memory_format exclude each other; give one of them")
     low, high = _bounds(dtype, low, high)
-    if not low < high:
+    if low == high and (dtype.is_floating_point or dtype.is_complex):
+        warnings.warn(
+            f"make_tensor: low and high are both {low}; fill a tensor with weft.full instead",
+            FutureWarning,
+            stacklevel=2,
+        )
+    elif not low < high:
         raise ValueError(f"make_tensor: low must be less than high, got low={low} and high={high}")
     drawn = (*size[:-1], 2 * size[-1]) if noncontiguous and size else size
     made = _draw(drawn, dtype, device, low, high)
