@@ -246,7 +246,7 @@ def loaded(name: str, decode: Any, image: Image.Image, *options: Any) -> Tensor:
         pixels = decode(image, *options)
     except (OSError, SyntaxError, ValueError, IndexError, EOFError) as error:  # what Pillow raises for damaged files
         raise RuntimeError(f"{name}: the file is damaged: {error}") from error
-    return weft.from_numpy(np.require(np.moveaxis(pixels, -1, -3), requirements="CW"))
+    return weft.from_numpy(np.require(np.moveaxis(pixels, -1, -3), requirements=["C", "W"]))
 
 
 def from_jpeg(image: Image.Image, mode: ImageReadMode, upright: bool) -> Any:
