@@ -166,8 +166,8 @@ def kernel_at(x, cubic):
 def widened(size, cubic, starts, weights, found):
     """Find the taps of kernels as wide as an element of the result: see `weft.library.resampling.widened_taps`.
 
-    ``found`` (taps, out) is where they are computed. Returns how many bits of a weight are after the point, and how many
-    taps an element has at most.
+    ``found`` (taps, out) is where they are computed. Returns how many bits of a weight are after the point, and the
+    most taps that an element has.
     """
     out = len(starts)
     step = size / out
