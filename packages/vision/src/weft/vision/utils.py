@@ -347,7 +347,7 @@ def flow_to_image(flow: Tensor) -> Tensor:
     length = flow.square().sum(-3).sqrt()
     x, y = flow.unbind(-3)
     wheel = _color_wheel().to(flow.device)
-    place = (weft.atan2(-y, -x) / math.pi + 1) / 2 * (len(wheel) - 1)
+    place = (weft.atan2(-y.double(), -x.double()).float() / math.pi + 1) / 2 * (len(wheel) - 1)
     first = place.floor().long()
     share = (place - first).unsqueeze(-1)
     hue = (1 - share) * wheel[first] + share * wheel[(first + 1) % len(wheel)]
@@ -394,7 +394,7 @@ def _normalized(images: Tensor, value_range: tuple[float, float] | None, scale_e
 def _check_image(name: str, image: Any, channels: tuple[int, ...]) -> None:
     """The image that is drawn on is one, of bytes or floats."""
     if not isinstance(image, Tensor):
-        raise TypeError(f"{name}: The image must be a tensor, got {type(image)}")
+        raise TypeError(f"{name}: The image must be a tensor. Tensor expected, got {type(image)}")
     if image.dtype is not weft.uint8 and not image.is_floating_point():
         raise ValueError(f"{name}: The image dtype must be uint8 or float, got {image.dtype}")
     if image.ndim != 3:
@@ -425,7 +425,7 @@ def _check_boxes(boxes: Tensor, labels: Sequence[str | None] | None) -> int:
 def _parse_colors(colors: Any, count: int) -> list[tuple[int, ...]]:
     """One RGB triple for each of ``count`` things."""
     if colors is None:
-        return [tuple(index * step % 255 for step in (2**25 - 1, 2**15 - 1, 2**21 - 1)) for index in range(count)]
+        return _generate_color_palette(count)
     if isinstance(colors, list):
         if len(colors) < count:
             raise ValueError(
@@ -438,6 +438,10 @@ def _parse_colors(colors: Any, count: int) -> list[tuple[int, ...]]:
     else:
         colors = [colors] * count
     return [ImageColor.getrgb(color) if isinstance(color, str) else tuple(color) for color in colors]
+
+
+def _generate_color_palette(num_objects: int) -> list[tuple[int, ...]]:
+    return [tuple(index * step % 255 for step in (2**25 - 1, 2**15 - 1, 2**21 - 1)) for index in range(num_objects)]
 
 
 def _font(font: str | None, font_size: int | None) -> Any:

@@ -31,15 +31,18 @@ def pair(output_size: int | Sequence[int]) -> tuple[int, int]:
     return rows, columns
 
 
-def run(op: Any, name: str, input: Tensor, boxes: Any, spatial_scale: float, size: Any, *options: Any) -> Any:
-    """Call an op of regions, after the checks that all of them need.
+def run(
+    op: Any, name: str, input: Tensor, boxes: Any, spatial_scale: float, size: Any, *options: Any, own: bool = False
+) -> Any:
+    """Call an op of regions, after the checks that all of them need; with ``own`` each bin has channels of its own.
 
     Raises
     ------
     AssertionError
         If the boxes are neither Tensor[K, 5] nor a list of Tensor[L, 4].
     RuntimeError
-        If the input is no batch of images, or the boxes have another dtype.
+        If the input is no batch of images, its channels are no multiple of the bins that have some of their own, or
+        the boxes have another dtype.
     IndexError
         If a box is of an image that the batch does not have.
     """
@@ -55,23 +58,12 @@ def run(op: Any, name: str, input: Tensor, boxes: Any, spatial_scale: float, siz
             f"{name}: Expected tensor for input to have the same type as tensor for rois; but type "
             f"{input.dtype} does not equal {rois.dtype}"
         )
-    return positioned(name, IndexError, op, input, rois, float(spatial_scale), int(rows), int(columns), *options)
-
-
-def check_own_channels(name: str, input: Tensor, output_size: int | Sequence[int]) -> None:
-    """There are as many channels for each bin.
-
-    Raises
-    ------
-    RuntimeError
-        If their number is no multiple of that of the bins.
-    """
-    rows, columns = pair(output_size)
-    if input.ndim == 4 and rows > 0 and columns > 0 and input.shape[1] % (rows * columns):
+    if own and input.shape[1] % (rows * columns):
         raise RuntimeError(
             f"{name}: input channels must be a multiple of pooling height * pooling width; got {input.shape[1]} "
             f"channels for {rows} * {columns} bins"
         )
+    return positioned(name, IndexError, op, input, rois, float(spatial_scale), int(rows), int(columns), *options)
 
 
 def images_of(xp: Any, name: str, rois: Any, count: int) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import weft
 from weft import Tensor, nn
 from weft.nn.functional.grids import sample
+from weft.overrides import handle_torch_function, has_torch_function
 from weft.vision.ops._regions import pair
 
 __all__ = ["DeformConv2d", "deform_conv2d"]
@@ -57,6 +58,10 @@ def deform_conv2d(
             [4., 5., 0.],
             [7., 8., 0.]])
     """
+    if has_torch_function((input, offset)):
+        return handle_torch_function(
+            deform_conv2d, (input, offset), input, offset, weight, bias, stride, padding, dilation, mask
+        )
     stride, padding, dilation = pair(stride), pair(padding), pair(dilation)
     groups = check_geometry(input, offset, weight, bias, stride, padding, dilation, mask)
     samples = deformed(input, offset, mask, weight.shape[2:], stride, padding, dilation)

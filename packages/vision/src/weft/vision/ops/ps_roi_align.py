@@ -7,8 +7,8 @@ from typing import Any
 
 from weft import Tensor, nn
 from weft.library.declare import op
+from weft.overrides import handle_torch_function, has_torch_function
 from weft.vision.ops._regions import (
-    check_own_channels,
     images_of,
     region_sums,
     region_sums_gradient,
@@ -66,9 +66,12 @@ def ps_roi_align(
     tensor([[0., 1.],
             [2., 3.]])
     """
-    check_own_channels("ps_roi_align", input, output_size)
-    result = run(ps_roi_align.op, "ps_roi_align", input, boxes, spatial_scale, output_size, int(sampling_ratio))
-    return result.to(input.dtype)
+    if has_torch_function((input, boxes)):
+        return handle_torch_function(
+            ps_roi_align, (input, boxes), input, boxes, output_size, spatial_scale, sampling_ratio
+        )
+    regions = input, boxes, spatial_scale, output_size
+    return run(ps_roi_align.op, "ps_roi_align", *regions, int(sampling_ratio), own=True).to(input.dtype)
 
 
 def weights_of(xp: Any, rois: Any, sizes: Any, spatial_scale: float, bins: Any, sampling_ratio: int) -> list[Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from weft import Tensor, nn
 from weft.library.declare import op
+from weft.overrides import handle_torch_function, has_torch_function
 from weft.vision.ops._regions import (
-    check_own_channels,
     images_of,
     largest,
     region_sums,
@@ -66,8 +66,9 @@ def ps_roi_pool(input: Tensor, boxes: Boxes, output_size: int | Sequence[int], s
     tensor([[0., 1.],
             [2., 3.]])
     """
-    check_own_channels("ps_roi_pool", input, output_size)
-    return run(ps_roi_pool.op, "ps_roi_pool", input, boxes, spatial_scale, output_size).to(input.dtype)
+    if has_torch_function((input, boxes)):
+        return handle_torch_function(ps_roi_pool, (input, boxes), input, boxes, output_size, spatial_scale)
+    return run(ps_roi_pool.op, "ps_roi_pool", input, boxes, spatial_scale, output_size, own=True).to(input.dtype)
 
 
 def weights_of(xp: Any, rois: Any, sizes: Any, spatial_scale: float, bins: Any) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from weft import Tensor, nn
 from weft.library.declare import op
+from weft.overrides import handle_torch_function, has_torch_function
 from weft.vision.ops._regions import images_of, region_sums, region_sums_gradient, run, sample_weights
 
 __all__ = ["RoIAlign", "roi_align"]
@@ -73,6 +74,10 @@ def roi_align(
     >>> roi_align(image, [weft.tensor([[0.0, 0.0, 4.0, 4.0]])], 2, sampling_ratio=2, aligned=True).flatten().tolist()
     [2.5, 4.5, 10.5, 12.5]
     """
+    if has_torch_function((input, boxes)):
+        return handle_torch_function(
+            roi_align, (input, boxes), input, boxes, output_size, spatial_scale, sampling_ratio, aligned
+        )
     options = int(sampling_ratio), bool(aligned)
     return run(roi_align.op, "roi_align", input, boxes, spatial_scale, output_size, *options).to(input.dtype)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import weft
 from weft import Tensor, nn
 from weft.library.declare import op
+from weft.overrides import handle_torch_function, has_torch_function
 from weft.vision.ops._regions import images_of, largest, pixel_rows, run, whole_cells
 from weft.vision.ops.roi_align import Boxes
 
@@ -44,6 +45,8 @@ def roi_pool(input: Tensor, boxes: Boxes, output_size: int | Sequence[int], spat
     >>> roi_pool(image, [weft.tensor([[0.0, 0.0, 3.0, 3.0]])], 2).flatten().tolist()
     [5.0, 7.0, 13.0, 15.0]
     """
+    if has_torch_function((input, boxes)):
+        return handle_torch_function(roi_pool, (input, boxes), input, boxes, output_size, spatial_scale)
     return run(roi_pool.op, "roi_pool", input, boxes, spatial_scale, output_size)[0].to(input.dtype)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weft
 from weft import Tensor, nn
+from weft.overrides import handle_torch_function, has_torch_function
 
 __all__ = ["StochasticDepth", "stochastic_depth"]
 
@@ -31,6 +32,8 @@ def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) 
     >>> sorted(set(map(tuple, output.tolist())))  # a row is dropped or kept, as a whole
     [(0.0, 0.0), (2.0, 2.0)]
     """
+    if has_torch_function((input,)):
+        return handle_torch_function(stochastic_depth, (input,), input, p, mode, training)
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"drop probability has to be between 0 and 1, but got {p}")
     if mode not in ("batch", "row"):
