@@ -686,3 +686,10 @@ def test_a_functional_of_the_first_version_agrees(name: str) -> None:
         if arguments(ORACLE).get("size", 0) is not None:  # None is for v2; here the oracle says it should never happen
             found += differences(call(arguments), V1_INPUTS, [0])
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_normalized_floats_are_the_same_to_the_bit(dtype: str) -> None:
+    mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+    image = INPUTS["double"].to(getattr(torch, dtype))
+    assert np.array_equal(ORACLE.F.normalize(image, mean, std), OURS.F.normalize(translated(image), mean, std))

@@ -141,8 +141,9 @@ def normalize_image(image: Tensor, mean: Sequence[float], std: Sequence[float], 
     means, deviations = np.asarray(mean, np.float64), np.asarray(std, np.float64)
     if not deviations.all():
         raise ValueError(f"normalize: std evaluated to zero, leading to division by zero: {std}")
-    centered = image.sub_(_of_channels(means, image)) if inplace else image - _of_channels(means, image)
-    return centered.mul_(_of_channels(1 / deviations, image))  # a product takes a fifth of the time of a quotient
+    if inplace:
+        return image.sub_(_of_channels(means, image)).div_(_of_channels(deviations, image))
+    return (image - _of_channels(means, image)) / _of_channels(deviations, image)
 
 
 normalize_video = normalize_image
