@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.vision._lazy import lazy_package
+from weft.vision import _lazy
 
 if TYPE_CHECKING:
     from weft.vision import datasets as datasets
@@ -13,4 +13,4 @@ if TYPE_CHECKING:
     from weft.vision import tv_tensors as tv_tensors
     from weft.vision import utils as utils
 else:
-    __all__ = lazy_package(__name__, {}, "datasets io models ops transforms tv_tensors utils")
+    __all__ = _lazy.lazy_package(__name__, {}, "datasets io models ops transforms tv_tensors utils")
