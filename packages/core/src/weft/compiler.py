@@ -1,4 +1,7 @@
-"""What programs ask and tell a compiler of models, and `compile`: models run as they are written."""
+"""`compile`: functions whose kernel calls are recorded once and run again, and what programs ask and tell a compiler.
+
+What is recorded, and when a recording is good, is in docs/capturing.md; the parts are in `weft._capture`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ from typing import Any
 
 import numpy
 
+from weft._capture.captured import Captured, captured_functions, current
+from weft._capture.recording import Recorder
+from weft._engine.tensor import local
 from weft._tensor.base import Tensor
 from weft._tensor.interop import from_numpy
 from weft.utils._pytree import tree_map
@@ -21,6 +27,7 @@ __all__ = [
     "compile",
     "cudagraph_mark_step_begin",
     "disable",
+    "explain",
     "get_default_backend",
     "is_compiling",
     "is_dynamo_compiling",
@@ -50,27 +57,35 @@ def compile(
     disable: bool = False,
     **more: Any,
 ) -> Any:
-    """A module or function that computes the same as the one given: nothing is compiled.
+    """Capture a function: its kernel calls are recorded, and run again without dispatch, autograd and modules.
+
+    The kernels are those that run without it, so the numbers are the same, bit for bit. The first call with arguments
+    of one kind runs as it is, the next two are recorded and compared, and later ones are replays, as long as nothing
+    that the function reaches is another object. A function that cannot be captured runs as it is; `explain` says why.
 
     Parameters
     ----------
     model : Module or callable, optional
-        Without it a decorator is returned.
-    fullgraph, dynamic, backend, mode, options, name, **more
+        A function of tensors, best a whole training step. Without it a decorator is returned.
+    fullgraph : bool
+        Raise, where the function cannot be captured.
+    backend : str or callable, optional
+        ``"eager"`` and callables: nothing is captured. Other names are accepted.
+    dynamic, mode, options, name, **more
         Accepted.
     disable : bool
-        Return a module itself.
+        Return the function itself.
 
     Returns
     -------
     Module or callable
-        A function itself. A module in a wrapper, as in PyTorch: ``_orig_mod`` is the module, the names in the
-        wrapper's `state_dict` begin with ``_orig_mod.``, and every other attribute is the module's.
+        Of a module a wrapper, as in PyTorch: ``_orig_mod`` is the module, the names in the wrapper's `state_dict` begin
+        with ``_orig_mod.``, and every other attribute is the module's.
 
     Raises
     ------
     RuntimeError
-        If both mode and options are given.
+        If both mode and options are given; by calls, with ``fullgraph``, where the function cannot be captured.
     TypeError
         If the model cannot be called.
 
@@ -83,13 +98,19 @@ def compile(
     if mode is not None and options is not None:
         raise RuntimeError("compile: Either mode or options can be specified, but both can't be specified at once")
     if model is None:
-        return functools.partial(compile, backend=backend, mode=mode, options=options, disable=disable)
+        return functools.partial(
+            compile, fullgraph=fullgraph, backend=backend, mode=mode, options=options, disable=disable
+        )
     if not callable(model):
         raise TypeError(f"compile: model must be a Module or a function, got {type(model).__name__}")
-    nn = sys.modules.get("weft.nn")
-    if nn is None or disable or not isinstance(model, nn.Module):
+    if disable:
         return model
-    return importlib.import_module("weft.nn.compiled").OptimizedModule(model)
+    captures = backend is None or (isinstance(backend, str) and backend != "eager")
+    function = Captured(model, fullgraph) if captures else model
+    nn = sys.modules.get("weft.nn")
+    if nn is None or not isinstance(model, nn.Module):
+        return function
+    return importlib.import_module("weft.nn.compiled").OptimizedModule(model, function)
 
 
 # Questions --------------------------------------------------------------------------------------------------
@@ -129,7 +150,43 @@ def set_default_backend(backend: Any) -> None:
 
 
 def reset() -> None:
-    """Do nothing: no compiled code is kept."""
+    """Forget what was captured, of all functions."""
+    for each in list(captured_functions):
+        each.reset()
+
+
+def explain(function: Any) -> str:
+    """Say what was captured of a function of `compile`'s, and why not.
+
+    Parameters
+    ----------
+    function : callable or Module
+        Returned by `compile`.
+
+    Returns
+    -------
+    str
+        A line for each thing that happened; then the lists, with the lines of the program that made the calls.
+
+    Raises
+    ------
+    TypeError
+        If nothing of it is ever captured.
+
+    Examples
+    --------
+    >>> @weft.compile
+    ... def twice(x):
+    ...     return x + x.sum().item()
+    >>> for _ in range(3):
+    ...     _ = twice(weft.ones(2))
+    >>> print(weft.compiler.explain(twice))
+    not captured: it computes with a number that it read from a tensor (...)
+    """
+    captured = getattr(function, "_captured", function)
+    if not isinstance(captured, Captured):
+        raise TypeError(f"explain: the function must be one that compile returned, got {type(function).__name__}")
+    return captured.explain()
 
 
 def cudagraph_mark_step_begin() -> None:
@@ -142,21 +199,42 @@ def set_enable_guard_collectives(enabled: bool) -> bool:
 
 
 class set_stance:
-    """Accepted, as a call, a context manager or a decorator."""
+    """Choose what captured functions do: a call, a context manager or a decorator.
+
+    Parameters
+    ----------
+    stance : str
+        ``"default"``; ``"force_eager"``: they run as they are written. Other names of PyTorch's are accepted.
+    **kwargs
+        Accepted.
+
+    Examples
+    --------
+    >>> with weft.compiler.set_stance("force_eager"):
+    ...     pass
+    """
 
     def __init__(self, stance: str = "default", **kwargs: Any) -> None:
-        self.stance = stance
+        self.before, self.stance = current.stance, stance
+        current.stance = stance
 
     def __call__(self, function: Any) -> Any:
-        return function
+        current.stance = self.before
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with set_stance(self.stance):
+                return function(*args, **kwargs)
+
+        return wrapped
 
     def __enter__(self) -> None:
-        return None
+        current.stance = self.stance
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        return None
+        current.stance = self.before
 
 
 # Decorators -------------------------------------------------------------------------------------------------
@@ -168,8 +246,18 @@ def unchanged(function: Any) -> Any:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """The function itself; without one a decorator that returns it."""
-    return unchanged if fn is None else fn
+    """A function that is never captured; functions that call it are not, either. Without one a decorator."""
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+
+    @functools.wraps(fn)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if local.interceptors and isinstance(recorder := local.interceptors[-1], Recorder):
+            why = f": {reason}" if reason else ""
+            recorder.refuse(f"it calls {getattr(fn, '__name__', 'a function')}, which is disabled{why}")
+        return fn(*args, **kwargs)
+
+    return wrapped
 
 
 def allow_in_graph(fn: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from weft._engine.tensor import intercept, local, state
 
-__all__ = ["Interceptor", "Operation", "intercepted", "is_watched", "operations", "seen_as"]
+__all__ = ["Interceptor", "Operation", "intercepted", "is_watched", "operations", "run_live", "seen_as"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,6 +58,10 @@ class Interceptor:
     def after(self, op: Any, args: dict[str, Any], result: Any) -> None:
         """Look at the result: a tensor, a tuple of them, or a value that was read."""
 
+    def live(self, owner: Any, name: str, function: Callable[[Any, Any], Any], args: Any, kwargs: Any) -> Any:
+        """Run a call of an object whose attributes change from call to call, such as an optimizer's step."""
+        return function(args, kwargs)
+
     def __enter__(self) -> Self:
         local.interceptors = (*local.interceptors, self)
         intercept(1)
@@ -86,6 +90,8 @@ class Operation:
     def __init__(self, name: str, function: Callable[..., Any], signature: Callable[..., Any] | None = None) -> None:
         self.name = name
         self.function = function
+        # From the dispatch key and named arguments of a call: the same as a function of arrays, for captured lists.
+        self.array_function: Callable[[Any, dict[str, Any]], Callable[..., Any] | None] | None = None
         self._source = signature or function
         operations[name] = self
 
@@ -140,6 +146,23 @@ def seen_as(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return seen
 
     return declare
+
+
+def run_live(owner: Any, name: str, function: Callable[[Any, Any], Any], args: Any, kwargs: Any) -> Any:
+    """Call ``function(args, kwargs)``; what captures calls may run it as it is in each replay.
+
+    Parameters
+    ----------
+    owner : object
+        Its attributes say what the call does. Its class has ``_runs_live = True``.
+    name : str
+    function : callable
+        Takes ``args`` and ``kwargs`` as two arguments.
+    args, kwargs
+        Of the call.
+    """
+    stack = local.interceptors
+    return stack[-1].live(owner, name, function, args, kwargs) if stack else function(args, kwargs)
 
 
 class Method(Operation):

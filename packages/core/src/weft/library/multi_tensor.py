@@ -93,6 +93,7 @@ class MultiTensorStep:
         self.formula = formula
         self.name = f"optim::{formula.__name__}"
         self._operation = Operation(self.name, self._run_by_name, formula)
+        self._operation.array_function = self.array_function
         kinds = [formula.__annotations__.get(name) for name in parameters_of(formula)]
         self._numbers = [position for position, kind in enumerate(kinds) if kind in ("float", float)]
 
@@ -157,20 +158,38 @@ class MultiTensorStep:
         return found
 
     def _run_on_arrays(self, key: DispatchKey, columns: Sequence[Row], options: dict[str, Any]) -> None:
-        device = key.device
-        backend = backend_of(device)
-        kernel = plugins().kernels(device.type).get(self.name)
-        if kernel is None:
-            generic = functools.partial(self._in_blocks, _block_class(backend.xp))
-            kernel = backend.kernel(self.name, key.dtype, generic)
+        kernel = self.kernel(key)
         arrays = [[x._array if isinstance(x, Tensor) else x for x in column] for column in columns]
-        with backend.guard(device.index):
+        with backend_of(key.device).guard(key.device.index):
             run_quietly(functools.partial(watched(self.name, kernel), *arrays, **options))
         short = self.formula.__name__
         for index, column in enumerate(columns):
             if index != 1 and isinstance(column[0], Tensor):  # all but the gradients are written
                 for tensor in column:
                     bump(tensor, short)
+
+    def kernel(self, key: DispatchKey) -> Callable[..., None]:
+        """The function of lists of arrays that steps parameters of a dispatch key."""
+        kernel = plugins().kernels(key.device.type).get(self.name)
+        if kernel is not None:
+            return kernel
+        backend = backend_of(key.device)
+        generic = functools.partial(self._in_blocks, _block_class(backend.xp))
+        found: Callable[..., None] = backend.kernel(self.name, key.dtype, generic)
+        return found
+
+    def array_function(self, key: DispatchKey, values: dict[str, Any]) -> Callable[..., None] | None:
+        """The op that interceptors see as a function of its arguments' arrays; None if it is no single kernel."""
+        kernel, names, numbers = self.kernel(key), list(values), self._numbers
+        columns = sum(isinstance(value, list) for value in values.values())
+
+        def step(*arrays: Any) -> None:
+            given = list(arrays[:columns])
+            for position in numbers:
+                given[position] = [x.item() if isinstance(x, np.ndarray) else x for x in given[position]]
+            kernel(*given, **dict(zip(names[columns:], arrays[columns:])))
+
+        return step
 
     def _in_blocks(self, block: Any, *columns: Row, **options: Any) -> None:
         formula = self.formula

@@ -1,7 +1,8 @@
-"""Modules by the classes that a compiler would make of them: `weft.compile` wraps, and nothing is compiled."""
+"""Modules by the classes that a compiler makes of them: `weft.compile` wraps."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from weft.nn.module import Module
@@ -15,18 +16,21 @@ class OptimizedModule(Module):
     Parameters
     ----------
     mod : Module
+    captured : callable
+        What calls of the wrapper run: the module, or its replays.
     """
 
     _orig_mod: Module
 
-    def __init__(self, mod: Module) -> None:
+    def __init__(self, mod: Module, captured: Callable[..., Any]) -> None:
         super().__init__()
+        self.__dict__["_captured"] = captured
         self._orig_mod = mod
         del self.__dict__["training"]  # the module's own is told and set
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the module."""
-        return self._orig_mod(*args, **kwargs)
+        """Call the module, or replay what it did."""
+        return self._captured(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_orig_mod":

@@ -7,6 +7,7 @@ function of the epoch alone is then in ``_get_closed_form_lr``, which jumping to
 
 from __future__ import annotations
 
+import functools
 import math
 import types
 import warnings
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from weft import Tensor
+from weft.library.interceptors import is_watched, run_live
 from weft.optim.optimizer import Group, Optimizer
 
 __all__ = [
@@ -68,6 +70,21 @@ EPOCH_DEPRECATION_WARNING = (
 )
 
 
+def live(step: Callable[..., None]) -> Callable[..., None]:
+    """A schedule's step, which captured functions call as it is."""
+
+    @functools.wraps(step)
+    def function(self: LRScheduler, *args: Any, **kwargs: Any) -> None:
+        if is_watched():
+            run_live(
+                self, f"{type(self).__name__}.step", lambda args, kwargs: step(self, *args, **kwargs), args, kwargs
+            )
+        else:
+            step(self, *args, **kwargs)
+
+    return function
+
+
 class LRScheduler:
     """Base class of schedules. A subclass defines :meth:`get_lr`.
 
@@ -99,9 +116,15 @@ class LRScheduler:
     0.5 0.667 0.75
     """
 
+    _runs_live = True  # captured functions call `step` as it is
     _get_lr_called_within_step = False
     _is_initial = False
     _step_count = 0
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = live(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         name = type(self).__name__
@@ -172,6 +195,7 @@ class LRScheduler:
                 stacklevel=3,
             )
 
+    @live
     def step(self, epoch: int | None = None) -> None:
         """Write the next epoch's rates into the groups.
 

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 import weft
 from weft import Tensor
 from weft.library.declare import bump_version
-from weft.library.interceptors import Operation, is_watched
+from weft.library.interceptors import Operation, is_watched, run_live
 from weft.library.state import profiling
 from weft.utils.hooks import RemovableHandle
 
@@ -75,6 +75,8 @@ def _with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         if profiling.recorder is not None:
             with profiling.recorder.span(f"Optimizer.step#{type(self).__name__}.step"):
                 return run(self, args, kwargs)
+        if is_watched():
+            return run_live(self, f"{type(self).__name__}.step", functools.partial(run, self), args, kwargs)
         return run(self, args, kwargs)
 
     def run(self: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -150,7 +152,7 @@ class Optimizer:
     A subclass steps along what it makes of the gradients; groups may differ in their options:
 
     >>> class Descent(Optimizer):
-    ...     def __init__(self, params, lr):
+    def __init__(self, params, lr):
     ...         super().__init__(params, {"lr": lr})
     ...
     ...     @weft.no_grad()
@@ -165,6 +167,8 @@ class Optimizer:
     >>> slow.item(), fast.item()
     (0.9900000095367432, 0.8999999761581421)
     """
+
+    _runs_live = True  # captured functions call `step` with the options that it finds then
 
     _in_step = False
     _opt_called = False
@@ -728,6 +732,14 @@ def count_steps(steps: Sequence[Tensor]) -> list[Any]:
 
 
 counting = Operation("optim::count_steps", count_steps)
+counting.array_function = lambda key, values: count_arrays
+
+
+def count_arrays(steps: Sequence[Any]) -> list[float]:
+    """`count_steps` of arrays on the CPU."""
+    for step in steps:
+        step += 1
+    return [step.item() for step in steps]
 
 
 def sparse_parts(grad: Any) -> tuple[tuple[Tensor, ...], Tensor]:

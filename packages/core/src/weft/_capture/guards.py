@@ -1,0 +1,266 @@
+"""Guards: what a recording took for granted, compared before each replay.
+
+From a function all that it can reach is followed: its closure, the globals and attributes that its code names, modules
+with their attributes, parameters and buffers, and containers. What is held there is compared by identity: a number,
+tensor or module that was replaced is another object. An object that cannot be looked into is a reason not to capture.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import logging
+import operator
+import random
+import sys
+import types
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy
+
+from weft._devices.devices import device as device_class
+from weft._dtypes.dtypes import dtype as dtype_class
+from weft._dtypes.dtypes import get_default_dtype
+from weft._engine.tensor import TensorBase, local, state
+from weft.random import Generator
+
+__all__ = ["CONSTANTS", "Guards", "Refused", "mode_now"]
+
+# Calls whose effect is on neither tensors nor what a guard compares.
+UNSEEN = frozenset("print input open warn manual_seed seed set_rng_state random setattr exec eval globals".split())
+# Modules of Python's whose functions have no effect but their result.
+PURE = frozenset(
+    "abc builtins cmath collections contextlib copy dataclasses enum functools inspect itertools math numbers operator "
+    "string types typing warnings".split()
+)
+# Attributes of what is run as it is (see `live`): a function that reads them computes with them.
+SETTINGS = frozenset("param_groups get_last_lr get_lr last_epoch".split())
+CONTAINERS = (list, tuple, dict, set, frozenset)
+CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(...), range, dtype_class, device_class)
+STATEFUL = (random.Random, logging.Logger, io.IOBase)
+KNOWN = (*CONSTANTS, type, types.MethodDescriptorType, Generator, numpy.generic, numpy.dtype)
+array_of = operator.attrgetter("_array")
+extra_of = operator.attrgetter("_extra")
+written = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
+wants_grad = operator.attrgetter("_requires_grad")
+
+
+class Refused(Exception):
+    """A function that cannot be captured; the message says why, and where."""
+
+
+def mode_now() -> tuple[Any, ...]:
+    """The settings under which a thread computes."""
+    return (
+        local.grad_enabled,
+        local.inference,
+        local.precision,
+        get_default_dtype(),
+        len(local.modes),
+        len(local.levels),
+        local.devices,
+        local.saved_hooks,
+        state.anomaly,
+    )
+
+
+class Guards:
+    """All that a function reaches, and what was there.
+
+    Attributes
+    ----------
+    tensors : list of Tensor
+        Those that it reaches: a recording may take no others from outside.
+
+    Raises
+    ------
+    Refused
+        If it reaches something that cannot be compared, or calls what a replay would leave out.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.root = function
+        self.dicts: list[dict[Any, Any]] = []
+        self.lists: list[Any] = []
+        self.cells: list[Any] = []
+        self.functions: list[Any] = []
+        self.named: list[tuple[dict[str, Any], str]] = []  # globals
+        self.tensors: list[Any] = []
+        self.seen: dict[int, Any] = {}
+        self.follow(function, getattr(function, "__name__", type(function).__name__))
+        self.snapshot()
+
+    def snapshot(self) -> None:
+        """Remember what is there now."""
+        self.values = list(chain.from_iterable(map(dict.values, self.dicts)))
+        self.sizes = list(map(len, self.dicts))
+        self.items = list(chain.from_iterable(self.lists))
+        self.lengths = list(map(len, self.lists))
+        self.contents = [cell.cell_contents for cell in self.cells]
+        self.globals = [place.get(name) for place, name in self.named]
+        self.written = list(map(written, self.functions))
+        self.arrays = list(map(array_of, self.tensors))
+        self.required = list(map(wants_grad, self.tensors))
+        self.extras = list(map(extra_of, self.tensors))
+
+    def changed(self) -> str:
+        """What is no longer as it was, in words; empty where all is."""
+        same = operator.is_
+        if list(map(len, self.dicts)) != self.sizes or not all(
+            map(same, chain.from_iterable(map(dict.values, self.dicts)), self.values)
+        ):
+            return self.changed_attribute()
+        if list(map(len, self.lists)) != self.lengths or not all(
+            map(same, chain.from_iterable(self.lists), self.items)
+        ):
+            return "a list that it uses"
+        for cell, content in zip(self.cells, self.contents):
+            if cell.cell_contents is not content:
+                return "a variable of the enclosing function"
+        for (place, name), content in zip(self.named, self.globals):
+            if place.get(name) is not content:
+                return f"the global {name}"
+        if not all(map(same, chain.from_iterable(map(written, self.functions)), chain.from_iterable(self.written))):
+            return "the defaults or the code of a function"
+        if not all(map(same, map(array_of, self.tensors), self.arrays)):
+            return "the memory of a tensor"
+        if not all(map(same, map(extra_of, self.tensors), self.extras)):
+            return "the hooks of a tensor"
+        return "" if list(map(wants_grad, self.tensors)) == self.required else "requires_grad of a tensor"
+
+    def changed_attribute(self) -> str:
+        place = 0
+        for each, size in zip(self.dicts, self.sizes):
+            if len(each) != size:
+                return f"how many there are of {', '.join(map(str, list(each)[-3:]))}"
+            for name, value in each.items():
+                if value is not self.values[place]:
+                    return f"attribute {name}"
+                place += 1
+        return "an attribute"
+
+    # What is reached
+
+    def follow(self, value: Any, path: str) -> None:
+        """Remember an object, and what it holds."""
+        if isinstance(value, types.BuiltinFunctionType):
+            value = value.__self__  # of a function of C the module, of a method the object
+        if id(value) in self.seen or isinstance(value, KNOWN) or value is NotImplemented:
+            return
+        self.seen[id(value)] = value
+        if getattr(type(value), "_runs_live", False) and value is not self.root:
+            return  # what it does is seen when it does it, with guards of its own
+        if isinstance(value, TensorBase):
+            self.follow_tensor(value)
+        elif isinstance(value, types.FunctionType):
+            self.follow_function(value, path)
+        elif isinstance(value, types.MethodType):
+            self.follow(value.__func__, path)
+            self.follow(value.__self__, path)
+        elif isinstance(value, CONTAINERS):
+            self.follow_container(value, path)
+        elif isinstance(value, STATEFUL):
+            raise Refused(f"it uses {path}, a {type(value).__name__}, whose state is not that of tensors")
+        elif isinstance(value, types.ModuleType) or is_of_library(type(value).__module__):
+            self.follow_library_object(value, path)
+        elif hasattr(value, "__dict__") and not hasattr(value, "__next__"):
+            self.follow_object(value, path)
+        else:
+            raise Refused(f"it uses {path}, a {type(value).__name__}, which cannot be compared before a replay")
+
+    def follow_tensor(self, tensor: Any) -> None:
+        self.tensors.append(tensor)
+        if tensor._extra is not None and tensor._extra.hooks is not None:
+            self.follow_object(tensor._extra.hooks, "a hook of a tensor")
+
+    def follow_container(self, value: Any, path: str) -> None:
+        if isinstance(value, dict):
+            self.dicts.append(value)
+        else:
+            self.lists.append(value)
+        for place, each in value.items() if isinstance(value, dict) else enumerate(value):
+            self.follow(each, f"{path}[{place!r}]")
+
+    def follow_library_object(self, value: Any, path: str) -> None:
+        """What weft, NumPy or Python made: a module's attributes count, a library's own variables do not."""
+        if isinstance(value, types.ModuleType):  # of others what code names counts, see `follow_names`
+            top = value.__name__.partition(".")[0]
+            if top in sys.stdlib_module_names and top not in PURE:
+                raise Refused(f"it uses the module {path}, whose functions may do more than compute")
+            return
+        if isinstance(value, numpy.ndarray):
+            raise Refused(f"it uses {path}, an array of NumPy's, whose values nobody compares")
+        if hasattr(value, "__next__"):
+            raise Refused(f"it uses {path}, an iterator")
+        if hasattr(value, "__dict__"):
+            self.follow_object(value, path)
+        elif not callable(value):
+            raise Refused(f"it uses {path}, a {type(value).__name__}, which cannot be compared before a replay")
+
+    def follow_object(self, value: Any, path: str) -> None:
+        """An object with attributes, and the methods of a class of the program's own."""
+        held = vars(value)
+        self.dicts.append(held)
+        for name, each in held.items():
+            self.follow(each, f"{path}.{name}")
+        for base in type(value).__mro__:
+            if not is_of_library(base.__module__):
+                for name, each in vars(base).items():
+                    inner = getattr(each, "__func__", getattr(each, "fget", each))
+                    if isinstance(inner, types.FunctionType):
+                        self.follow(inner, f"{path}.{name}")
+
+    def follow_function(self, function: Any, path: str) -> None:
+        if is_of_library(function.__module__ or ""):
+            self.follow_cells(function, path)
+            return
+        self.follow_cells(function, path)
+        self.functions.append(function)
+        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self.follow(default, path)
+        for code in codes_of(function.__code__):
+            self.follow_names(code, function.__globals__, path)
+
+    def follow_cells(self, function: Any, path: str) -> None:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            try:
+                content = cell.cell_contents
+            except ValueError:
+                raise Refused(f"{path}: its variable {name} has no value yet") from None
+            self.cells.append(cell)
+            self.follow(content, name)
+
+    def follow_names(self, code: Any, space: dict[str, Any], path: str) -> None:
+        """The globals that code names, and of the program's own modules what it may take from them."""
+        for name in code.co_names:
+            where = f"{code.co_filename.rpartition('/')[2]}, {code.co_name}"
+            if name in UNSEEN:
+                raise Refused(f"it calls {name}, whose effect a replay would leave out ({where})")
+            if name in SETTINGS:
+                raise Refused(f"it reads {name}, which no guard compares ({where})")
+            if name not in space or hasattr(builtins, name):
+                continue
+            value = space[name]
+            self.named.append((space, name))
+            self.follow(value, name)
+            if isinstance(value, types.ModuleType) and not is_of_library(value.__name__):
+                for inner in code.co_names:
+                    if inner in vars(value):
+                        self.named.append((vars(value), inner))
+                        self.follow(vars(value)[inner], f"{name}.{inner}")
+
+
+def codes_of(code: Any) -> Iterator[Any]:
+    """The code of a function and of those that it defines."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield from codes_of(each)
+
+
+def is_of_library(module: str) -> bool:
+    """Whether a module is weft's, Python's or NumPy's, not the program's own."""
+    top = module.partition(".")[0]
+    return top in ("weft", "numpy", "torch", "torchvision") or top in sys.stdlib_module_names

@@ -1,0 +1,313 @@
+"""Programs: a recording as Python functions that call kernels, one line for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from weft._capture.recording import Call, Change, Outside, Recording, Slot, Value
+from weft._devices.devices import cpu
+from weft._engine.dispatch import make
+from weft._engine.dispatch_keys import KernelBySize
+from weft._engine.tensor import TensorBase, Version, local, run_quietly, set_grad
+from weft.ops._declare import Declaration
+from weft.random import default_generator_of
+
+__all__ = ["Program"]
+
+
+class Program:
+    """What replays a recording.
+
+    Attributes
+    ----------
+    source : str
+        Of the functions, for those who look.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.parts: list[Any] = []  # segments, and calls from outside
+        parts: list[list[Call] | Outside] = []
+        for call in recording.calls:
+            if isinstance(call, Outside):
+                parts.append(call)
+            elif parts and isinstance(parts[-1], list):
+                parts[-1].append(call)
+            else:
+                parts.append([call])
+        needed = slots_behind(recording, parts)
+        for part, behind in zip(parts, needed):
+            if isinstance(part, Outside):
+                part.segment = None if part.calls is None else Segment(recording, part.calls, behind)
+                self.parts.append(part)
+            else:
+                self.parts.append(Segment(recording, part, behind))
+
+    @property
+    def source(self) -> str:
+        """What runs, as Python."""
+        return "\n".join(str(each) if isinstance(each, Outside) else each.source for each in self.parts)
+
+    def run(self, arguments: list[Any]) -> tuple[dict[int, Any], dict[int, Any]]:
+        """Replay it on the tensors among the arguments; arrays by slot, and the numbers that were read."""
+        recording = self.recording
+        numbers: dict[int, Any] = {}
+        arrays: dict[int, Any] = {
+            slot.number: each._array for slot, each in zip(recording.arguments, arguments, strict=True)
+        }
+        for each in recording.old_gradients:
+            each._grad = None
+        enabled = local.grad_enabled
+        set_grad(False)
+        try:
+            self.run_parts(arrays, numbers, enabled)
+        finally:
+            set_grad(enabled)
+        self.give(recording.gradients, arrays)
+        self.grow(recording.versions, arguments)
+        return arrays, numbers
+
+    def run_parts(self, arrays: dict[int, Any], numbers: dict[int, Any], enabled: bool) -> None:
+        """Run what was recorded; what is run as it is, with gradients recorded where they were."""
+        for part in self.parts:
+            if not isinstance(part, Outside):
+                part.run(arrays, numbers)
+                continue
+            self.give(part.gradients, arrays)
+            if part.segment is not None and not part.guards.changed():
+                part.segment.run(arrays, numbers)
+                self.grow(part.versions, ())
+                continue
+            set_grad(enabled)
+            part.function()
+            set_grad(False)
+
+    def grow(self, versions: list[tuple[Any, int]], arguments: Sequence[Any]) -> None:
+        """Count writes."""
+        for each, more in versions:
+            tensor = arguments[self.recording.arguments.index(each)] if isinstance(each, Slot) else each
+            if tensor._version_counter is None:
+                tensor._version_counter = Version(0)
+            tensor._version_counter.value += more
+
+    def give(self, changes: list[Change], arrays: dict[int, Any]) -> None:
+        """Set gradients."""
+        keys = self.recording.keys
+        for tensor, slot in changes:
+            tensor._grad = None if slot is None else make(arrays[slot.number], keys[slot.number])
+
+
+def slots_behind(recording: Recording, parts: list[list[Call] | Outside]) -> list[set[int]]:
+    """The slots that are read behind each part: by later ones, as gradients, as results."""
+    behind = {slot.number for slot in slots_in([recording.results, [each.slot for each in recording.gradients]])}
+    found: list[set[int]] = []
+    for part in reversed(parts):
+        found.append(set(behind))
+        calls = part.calls or [] if isinstance(part, Outside) else part
+        behind |= {slot.number for call in calls for slot in slots_in(call.args)}
+        if isinstance(part, Outside):
+            behind |= {slot.number for slot in slots_in([each.slot for each in part.gradients])}
+    return found[::-1]
+
+
+class Segment:
+    """Calls without anything between them that is run as it is: one function."""
+
+    def __init__(self, recording: Recording, calls: list[Call], needed: set[int]) -> None:
+        self.recording = recording
+        self.names: dict[str, Any] = {}
+        self.lines: list[str] = []
+        self.made: set[int] = set()
+        self.last: dict[int, int] = {}
+        self.inputs: dict[int, None] = {}
+        for call in calls:
+            self.add(call)
+        self.outputs = [each for each in sorted(needed) if each in self.made]
+        returned = {each.number for each in values_in(recording.results)}
+        read = [each.number for call in calls for each in values_in(call.result)]
+        self.numbers = sorted(returned.intersection(read))
+        for slot, line in self.last.items():
+            if slot not in needed:
+                self.lines[line] += f"; del s{slot}"
+        self.source = self.text()
+        self.function: Callable[..., Any] = self.compiled()
+
+    def text(self) -> str:
+        parameters = [f"s{slot}" for slot in self.inputs] + [f"{name}={name}" for name in self.names]
+        results = ", ".join([f"s{slot}" for slot in self.outputs] + [f"v{number}" for number in self.numbers])
+        body = "".join(f"    {line}\n" for line in [*self.lines, f"return [{results}]"])
+        return f"def segment({', '.join(parameters)}):\n{body}"
+
+    def compiled(self) -> Any:
+        space = dict(self.names)
+        exec(compile(self.source, "<captured>", "exec"), space)
+        return space["segment"]
+
+    def run(self, arrays: dict[int, Any], numbers: dict[int, Any]) -> None:
+        """Run it, on the arrays by slot; its results join them."""
+        if self.lines:
+            results = run_quietly(self.function, *[arrays[slot] for slot in self.inputs])
+            arrays.update(zip(self.outputs, results))
+            if self.numbers:
+                numbers.update(zip(self.numbers, results[len(self.outputs) :]))
+
+    # One call, one line
+
+    def add(self, call: Call) -> None:
+        line = len(self.lines)
+        function = self.kernel_of(call) or repeated(call, self.recording) or run_as_op(call, self.recording)
+        self.names[f"k{line}"] = function
+        values = call.args
+        if isinstance(call.op, Declaration) and values.get("generator", "") is None:
+            values = values | {"generator": default_generator_of(cpu)}
+        args = ", ".join(self.written(value, line) for value in values.values())
+        targets = targets_of(call.result)
+        for slot in targets:
+            if slot.number not in self.recording.externals:
+                self.last[slot.number] = line
+        before = {slot.number for slot in slots_in(call.args)}
+        left = self.target(call.result, before)
+        self.lines.append(f"{left}k{line}({args})")
+        self.made |= {slot.number for slot in targets if slot.number not in before}
+
+    def target(self, result: Any, before: set[int]) -> str:
+        """The left side of an assignment: names of the arrays that a call made."""
+
+        def name(value: Any) -> str:
+            if isinstance(value, Value):
+                return f"v{value.number}"
+            if isinstance(value, Slot):
+                known = value.number in before or value.number in self.made or value.number in self.recording.externals
+                return "_" if known else f"s{value.number}"
+            if isinstance(value, (list, tuple)) and value:
+                return "(" + "".join(f"{name(each)}, " for each in value) + ")"
+            if isinstance(value, dict):
+                return name(list(value.values()))
+            return "_"
+
+        return f"{name(result)} = "
+
+    def written(self, value: Any, line: int) -> str:
+        """An argument as source."""
+        if isinstance(value, Slot):
+            return self.array(value.number, line)
+        if isinstance(value, Value):
+            return f"v{value.number}"
+        if type(value) in (list, tuple):
+            inner = "".join(f"{self.written(each, line)}, " for each in value)
+            return f"[{inner}]" if type(value) is list else f"({inner})"
+        if value is None or type(value) in (bool, int, str):
+            return repr(value)
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def array(self, slot: int, line: int) -> str:
+        if slot in self.recording.externals:
+            self.names[f"e{slot}"] = self.recording.externals[slot]._array
+            return f"e{slot}"
+        self.last[slot] = line
+        if slot not in self.made:
+            self.inputs[slot] = None
+        return f"s{slot}"
+
+    def kernel_of(self, call: Call) -> Any:
+        """The kernel that a declared op runs on these arrays, as the engine would choose it; None for another op."""
+        first = next((slot for slot in slots_in(call.args)), None)
+        if first is None:
+            return None
+        key = self.recording.keys[first.number]
+        if not isinstance(call.op, Declaration):
+            make_function = getattr(call.op, "array_function", None)
+            return None if make_function is None else make_function(key, call.args)
+        op = call.op.op
+        kernel = op.kernel(key)
+        if isinstance(kernel, KernelBySize):
+            size = math.prod(self.recording.shapes[first.number])
+            kernel = kernel.large if size >= kernel.least else kernel.small
+        if has_scalars(call, self.recording):
+            return lambda *arrays: as_arrays(kernel(*arrays))
+        return kernel
+
+
+def as_arrays(value: Any) -> Any:
+    """What a kernel returned, with NumPy's scalars as arrays."""
+    if isinstance(value, (tuple, list)):
+        return [as_arrays(each) for each in value]
+    return value if type(value) is numpy.ndarray else numpy.asarray(value)
+
+
+def has_scalars(call: Call, recording: Recording) -> bool:
+    """Whether a result has no dimensions: a kernel may return a scalar for it."""
+    return any(recording.shapes[slot.number] == () for slot in targets_of(call.result))
+
+
+def repeated(call: Call, recording: Recording) -> Any:
+    """A function that gives what an op of no values gives each time: zeros, ones, numbers in order."""
+    if call.made is None:
+        return None
+    template = call.made
+    return lambda *args: template.copy()
+
+
+def run_as_op(call: Call, recording: Recording) -> Any:
+    """A function of arrays that runs an op on tensors."""
+    names, op, keys = list(call.args), call.op, {}
+    for slot in slots_in([call.args, call.result]):
+        keys[slot.number] = recording.keys[slot.number]
+    patterns = list(call.args.values())
+
+    def wrapped(pattern: Any, value: Any) -> Any:
+        if isinstance(pattern, Slot):
+            return make(value, keys[pattern.number])
+        if isinstance(pattern, (list, tuple)):
+            each = [wrapped(inner, one) for inner, one in zip(pattern, value)]
+            return each if type(pattern) is list else tuple(each)
+        return value
+
+    def run(*values: Any) -> Any:
+        tensors = {name: wrapped(pattern, value) for name, pattern, value in zip(names, patterns, values)}
+        return unwrapped(op(**tensors))
+
+    return run
+
+
+def unwrapped(value: Any) -> Any:
+    if isinstance(value, TensorBase):
+        return value._array
+    if isinstance(value, (list, tuple)):
+        return [unwrapped(each) for each in value]
+    return [unwrapped(each) for each in value.values()] if isinstance(value, dict) else value
+
+
+def slots_in(value: Any) -> list[Slot]:
+    """All slots in a value."""
+    if isinstance(value, Slot):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)) and not isinstance(value, Value):
+        return [slot for each in value for slot in slots_in(each)]
+    if isinstance(value, slice):
+        return slots_in([value.start, value.stop, value.step])
+    return []
+
+
+def values_in(value: Any) -> list[Value]:
+    """All numbers that were read, in a value."""
+    if isinstance(value, Value):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return (
+        [each for one in value for each in values_in(one)]
+        if isinstance(value, (list, tuple)) and not isinstance(value, Slot)
+        else []
+    )
+
+
+targets_of = slots_in

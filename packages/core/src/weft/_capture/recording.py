@@ -1,0 +1,585 @@
+"""Recordings: what a function does, as a list of ops on numbered arrays."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, NamedTuple, Self
+
+import numpy
+
+from weft._capture.guards import CONSTANTS, Guards, Refused
+from weft._engine.dispatch import OpNode, PairNode
+from weft._engine.tensor import Node, TensorBase
+from weft._errors import is_own
+from weft._interception.interceptors import Interceptor
+from weft.random import Generator
+from weft.utils._pytree import tree_map
+
+__all__ = ["Call", "Change", "Outside", "Recorder", "Recording", "Slot", "Value"]
+
+# Ops whose results have a size that depends on values: what follows them may be wired otherwise the next time.
+SIZES_FROM_VALUES = frozenset(
+    "nonzero masked_select unique unique_consecutive unique_dim argwhere bincount repeat_interleave histc".split()
+)
+# Ops that give a tensor other memory, which guards would take for another tensor.
+OTHER_MEMORY = frozenset("set_ resize_ resize_as_ swap_".split())
+# Ops whose results depend on no values of tensors: the small ones are copied.
+THE_SAME = frozenset(
+    f"core::{name}"
+    for name in "zeros ones full arange zeros_like ones_like full_like new_zeros new_ones new_full eye".split()
+)
+FEW = 4096  # elements
+
+
+class Slot(NamedTuple):
+    """An array of a recording, by its number."""
+
+    number: int
+
+    def __repr__(self) -> str:
+        return f"%{self.number}"
+
+
+@dataclass
+class Call:
+    """An op that ran: arguments by name, with arrays as `Slot`; the result likewise."""
+
+    op: Any
+    args: dict[str, Any]
+    result: Any
+    line: str
+    shapes: list[tuple[int, ...]] = field(default_factory=list)  # of the results
+    made: Any = None  # a copy of a small result that is the same each time
+
+    @property
+    def name(self) -> str:
+        """The op's."""
+        return str(self.op.name)
+
+    def __str__(self) -> str:
+        args = ", ".join(f"{name}={value!r}" for name, value in self.args.items())
+        return f"{self.result!r} = {self.name}({args})  # {self.line}"
+
+
+@dataclass
+class Outside:
+    """A call of what weft owns, whose settings may change from step to step: a step of an optimizer or of a schedule.
+
+    Attributes
+    ----------
+    function : callable
+        Does it as it is.
+    gradients : list of Change
+        Which gradients it finds that were not there at the last such point.
+    calls : list of Call or None
+        The ops that it ran, which do the same again as long as its owner is what it was; None if they do not.
+    guards : Guards
+        Of the owner.
+    versions : list of (Tensor, int)
+        By how much the calls have grown the counts of writes.
+    """
+
+    function: Callable[[], Any]
+    gradients: list[Change]
+    line: str
+    name: str
+    guards: Any
+    calls: list[Call] | None = None
+    versions: list[tuple[Any, int]] = field(default_factory=list)
+    segment: Any = None
+
+    def __str__(self) -> str:
+        inner = "" if self.calls is None else "".join(f"\n    {each}" for each in self.calls)
+        return f"{self.name}()  # {self.line}{inner}"
+
+
+class Change(NamedTuple):
+    """A gradient of a tensor that was there before: an array of the recording, or None."""
+
+    tensor: Any
+    slot: Slot | None
+
+
+@dataclass
+class Recording:
+    """All that a function did, once.
+
+    Attributes
+    ----------
+    calls : list of Call and Outside
+    shapes : list of tuple of int
+        Of arrays, by slot.
+    keys : list of DispatchKey
+        By slot.
+    arguments : list of Slot
+        Of the tensors among the function's arguments.
+    externals : dict
+        From a slot to the tensor that was there before and is no argument.
+    results : Any
+        What the function returned, with tensors as `Slot`.
+    histories : dict
+        From the slots of results that had been differentiated to the names of their nodes.
+    gradients : list of Change
+    versions : list of (Tensor or Slot, int)
+        By how much the counts of writes have grown, of arguments by their slots.
+    old_gradients : list of Tensor
+        Those that get other gradients: replays let go of the old ones first.
+    started_with : list of (Tensor, Tensor or None)
+        Gradients that the function adds to, or that were none.
+    """
+
+    calls: list[Any] = field(default_factory=list)
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
+    keys: list[Any] = field(default_factory=list)
+    arguments: list[Slot] = field(default_factory=list)
+    externals: dict[int, Any] = field(default_factory=dict)
+    results: Any = None
+    histories: dict[int, str] = field(default_factory=dict)
+    gradients: list[Change] = field(default_factory=list)
+    versions: list[tuple[Any, int]] = field(default_factory=list)
+    old_gradients: list[Any] = field(default_factory=list)
+    started_with: list[tuple[Any, Any]] = field(default_factory=list)  # gradients that the function adds to, or none
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.calls))
+
+    def externals_of(self, calls: list[Any]) -> dict[int, Any]:
+        """Those of ``externals`` that some calls take."""
+        used = {each.number for call in calls for each in flattened(call.args) if isinstance(each, Slot)}
+        return {slot: each for slot, each in self.externals.items() if slot in used}
+
+    def own_calls(self) -> list[Call]:
+        """The calls that are not those of what can be run as it is."""
+        return [call for call in self.calls if isinstance(call, Call)]
+
+    def first_use(self, slot: int) -> str:
+        """The first op that takes an array, with its line."""
+        for call in self.calls:
+            for each in call.calls or () if isinstance(call, Outside) else (call,):
+                if any(isinstance(one, Slot) and one.number == slot for one in flattened(each.args)):
+                    return f"{each.name} ({each.line})"
+        return "a result"
+
+    def start(self) -> set[tuple[int, int]]:
+        """The tensors and gradients of ``started_with``, by identity."""
+        return {(id(tensor), id(grad)) for tensor, grad in self.started_with}
+
+
+class Recorder(Interceptor):
+    """Notes each op of this thread, and what the calls leave behind.
+
+    Parameters
+    ----------
+    arguments : sequence of Tensor
+        The tensors among the function's arguments.
+
+    Raises
+    ------
+    Refused
+        By its methods: if the function does what a list of ops cannot do again.
+    """
+
+    sees_inside_functions = True
+
+    def __init__(self, arguments: Sequence[Any]) -> None:
+        self.made = Recording()
+        self.slots: dict[Any, Slot] = {}
+        self.alive: dict[int, Any] = {}  # weak references to arrays, by slot
+        self.fresh: set[int] = set()  # slots that calls have made
+        self.reads: dict[int, tuple[Any, Value]] = {}  # numbers that ops gave to Python, by their id
+        self.before_call: tuple[dict[str, Any], str] | None = None
+        self.refusal: Refused | None = None
+        self.arguments = list(arguments)
+        self.made.arguments = [self.new_slot(each, made=False) for each in arguments]
+        alive = tensors_alive()
+        grads = {id(each._grad) for each in alive}
+        self.known = [each for each in alive if id(each) not in grads]
+        # Gradients are let go of while a step runs, hence no more than weak references to them.
+        self.known_gradients = [weakref.ref(each) for each in alive if id(each) in grads]
+        self.state = {id(each): look(each) for each in self.known}
+        self.counted = versions_of(alive)
+        self.gradients = {id(each): reference(each._grad) for each in self.known}
+        self.at_start = dict(self.gradients)
+        self.depth = 0  # of calls from outside
+        self.refused_outside = False
+
+    def known_now(self) -> list[Any]:
+        """The tensors that were there before, as far as they are still."""
+        return self.known + [each for one in self.known_gradients if (each := one()) is not None]
+
+    # Arrays
+
+    def new_slot(self, tensor: Any, made: bool) -> Slot:
+        """A number for an array, as long as it lives: who has its address or memory afterwards is another."""
+        array = tensor._array
+        slot = Slot(len(self.made.shapes))
+        self.made.shapes.append(array.shape)
+        self.made.keys.append(tensor._key)
+        names = (id(array), memory_of(array)) if array.size else (id(array),)
+        self.slots.update(dict.fromkeys(names, slot))
+        self.alive[slot.number] = weakref.ref(array, lambda _: self.forget(names, slot))
+        if made:
+            self.fresh.add(slot.number)
+        return slot
+
+    def forget(self, names: tuple[Any, ...], slot: Slot) -> None:
+        """The array of a slot is no more."""
+        for name in names:
+            if self.slots.get(name) == slot:
+                del self.slots[name]
+        self.alive.pop(slot.number, None)
+
+    def slot(self, tensor: Any) -> Slot:
+        """Of an argument: made by a call, or there before."""
+        array = tensor._array
+        if not isinstance(array, numpy.ndarray):
+            raise Refused(
+                f"it takes a tensor on {tensor._key.device}, or a conjugate or sparse one; dense ones are captured"
+            )
+        found = self.slots.get(id(array))
+        if found is None and array.size:
+            found = self.slots.get(memory_of(array))
+        if found is None:
+            found = self.new_slot(tensor, made=False)
+            self.made.externals[found.number] = tensor
+        return found
+
+    def note(self, value: Any) -> Any:
+        """An argument, with arrays as slots."""
+        if isinstance(value, TensorBase):
+            return self.slot(value)
+        if type(value) in (list, tuple) or isinstance(value, tuple):
+            noted = [self.note(each) for each in value]
+            return noted if type(value) is list else tuple(noted)
+        if isinstance(value, dict):
+            return {name: self.note(each) for name, each in value.items()}
+        if isinstance(value, slice):
+            return slice(self.note(value.start), self.note(value.stop), self.note(value.step))
+        if type(value) is float and id(value) in self.reads:
+            return self.reads[id(value)][1]
+        if isinstance(value, (*CONSTANTS, Generator)):
+            return value
+        if callable(value) and not isinstance(value, numpy.ndarray):
+            return value
+        raise Refused(f"an argument of type {type(value).__name__}, whose value may be another one the next time")
+
+    def note_result(self, value: Any) -> Any:
+        if isinstance(value, TensorBase):
+            array = value._array
+            if not isinstance(array, numpy.ndarray):
+                raise Refused(f"a result on {value._key.device}, or a conjugate or sparse one")
+            found = self.slots.get(id(array))
+            return self.new_slot(value, made=True) if found is None else found
+        if isinstance(value, (list, tuple)):
+            noted = [self.note_result(each) for each in value]
+            return noted if type(value) is list else tuple(noted)
+        if isinstance(value, dict):
+            return {name: self.note_result(each) for name, each in value.items()}
+        if isinstance(value, Read) or (type(value) is float and self.depth):
+            self.reads[id(value)] = value, Value(len(self.reads))
+            return self.reads[id(value)][1]
+        if value is None:
+            return None
+        raise Refused(f"it gives a {type(value).__name__} to Python")
+
+    # Ops
+
+    def instead(self, op: Any, args: dict[str, Any]) -> Any:
+        """Read a number as one that tells if the function computes with it."""
+        if op.name != "core::item":
+            return NotImplemented
+        value = op(**args)
+        if type(value) is float:
+            return ReadFloat(value).told_to(self)
+        return ReadInt(value).told_to(self) if type(value) is int else value
+
+    def before(self, op: Any, args: dict[str, Any]) -> None:
+        """Note the arguments."""
+        try:
+            short = op.name.partition("::")[2]
+            if short in SIZES_FROM_VALUES or (short == "getitem" and any(map(is_mask, flattened(args)))):
+                raise Refused(f"{op.name}: the size of its result depends on values")
+            if short in OTHER_MEMORY:
+                raise Refused(f"{op.name}: it gives a tensor other memory")
+            self.before_call = {name: self.note(value) for name, value in args.items()}, caller()
+        except Refused as error:
+            self.refuse(f"{op.name}: {error}" if op.name not in str(error) else str(error))
+
+    def after(self, op: Any, args: dict[str, Any], result: Any) -> None:
+        """Note the result."""
+        if self.refusal is not None or self.before_call is None:
+            return
+        (noted, line), self.before_call = self.before_call, None
+        if op.name == "core::detach":
+            return  # the same array
+        try:
+            shapes = [each._array.shape for each in flattened(result) if isinstance(each, TensorBase)]
+            call = Call(op, noted, self.note_result(result), line, shapes)
+            if op.name in THE_SAME and result._array.size <= FEW:
+                call.made = result._array.copy()
+            self.made.calls.append(call)
+        except Refused as error:
+            self.refuse(f"{op.name}: {error}")
+
+    def refuse(self, why: str) -> None:
+        """Keep the first reason; the function goes on as it would. What is run as it is may do anything."""
+        if self.depth:
+            self.refused_outside = True
+        elif self.refusal is None:
+            self.refusal = Refused(f"{why} ({caller()})")
+
+    # What is no op
+
+    def live(self, owner: Any, name: str, function: Callable[[Any, Any], Any], args: Any, kwargs: Any) -> Any:
+        """Run a call of what may also be run as it is, and note it with the ops that it is made of."""
+        if args or kwargs:
+            self.refuse(f"{name} is called with arguments")
+        return self.outside(name, functools.partial(function, args, kwargs), functools.partial(Guards, owner))
+
+    def outside(self, name: str, function: Callable[[], Any], owner_guards: Callable[[], Any]) -> Any:
+        if self.refusal is not None:
+            return function()
+        try:
+            guards = owner_guards()
+        except Refused as error:
+            self.refuse(str(error))
+            return function()
+        made = Outside(function, self.changed_gradients(), caller(), name, guards)
+        calls = self.made.calls
+        self.made.versions += self.grown_versions()
+        self.made.calls = made.calls = []
+        self.depth += 1
+        try:
+            result = function()
+        finally:
+            self.depth -= 1
+            self.made.calls = calls
+        made.versions = self.grown_versions()
+        if guards.changed() or self.changed_gradients() or result is not None or self.refused_outside:
+            made.calls = None  # it changes more than tensors, or is another list each time
+        self.refused_outside = False
+        calls.append(made)
+        return result
+
+    def grown_versions(self) -> list[tuple[Any, int]]:
+        """Tensors whose counts of writes have grown since this was last asked, one for each count, and by how much."""
+        known = self.known_now()
+        before, self.counted = self.counted, versions_of(known)
+        arguments = {id(each._array): slot for each, slot in zip(self.arguments, self.made.arguments)}
+        grown = {}
+        for each in known:
+            count = each._version_counter
+            more = 0 if count is None else count.value - before[id(each)]
+            if more:
+                grown[id(count)] = arguments.get(id(each._array), each), more
+        return list(grown.values())
+
+    def changed_gradients(self) -> list[Change]:
+        """The gradients that are others than when this was last asked."""
+        changes = []
+        for each in self.known:
+            grad = each._grad
+            if grad is not self.gradients[id(each)]():
+                self.gradients[id(each)] = reference(grad)
+                changes.append(Change(each, None if grad is None else self.slot_of_gradient(grad)))
+        return changes
+
+    def slot_of_gradient(self, grad: Any) -> Slot:
+        slot = self.slot(grad)
+        if slot.number not in self.fresh:
+            raise Refused("a gradient is a tensor that no op of the function made")
+        return slot
+
+    def close(self) -> None:
+        """Let numbers that were read be like any other."""
+        for value, _ in self.reads.values():
+            if isinstance(value, Read):
+                value.recorder = None
+
+    def finish(self, results: Any) -> Recording:
+        """What was recorded, once the function has returned.
+
+        Raises
+        ------
+        Refused
+            The first reason why it cannot be captured.
+        """
+        if self.refusal is not None:
+            raise self.refusal
+        made = self.made
+        made.gradients = self.changed_gradients()
+        changed = {id(each.tensor) for each in made.gradients}
+        changed |= {id(each.tensor) for call in made.calls if isinstance(call, Outside) for each in call.gradients}
+        made.old_gradients = [each for each in self.known if id(each) in changed]
+        read = {id(each) for each in made.externals.values()}
+        for each in self.known:
+            grad = self.at_start[id(each)]()
+            if (self.at_start[id(each)] is NONE and id(each) in changed) or (grad is not None and id(grad) in read):
+                made.started_with.append((each, grad))
+        made.results = tree_map(self.note_output, results)
+        self.note_changes()
+        self.refuse_kept(results)
+        return made
+
+    def note_output(self, value: Any) -> Any:
+        """A leaf of what the function returned."""
+        if isinstance(value, TensorBase):
+            slot = self.slot(value)
+            if value._requires_grad and value._node is not None:
+                made_of = history_of(value)
+                if made_of is None:
+                    raise Refused("it returns a tensor that can still be differentiated: capture the whole step")
+                self.made.histories[slot.number] = made_of
+            return slot
+        if id(value) in self.reads:
+            return self.reads[id(value)][1]
+        if isinstance(value, (bool, int, float, complex, str, type(None))):
+            return value
+        raise Refused(f"it returns a {type(value).__name__}")
+
+    def note_changes(self) -> None:
+        """What happened to tensors that were there before.
+
+        Raises
+        ------
+        Refused
+            If one got other memory, another history or another requires_grad.
+        """
+        for each in self.known:
+            array, requires_grad, node = self.state[id(each)]
+            if each._array is not array or each._requires_grad != requires_grad or each._node is not node:
+                raise Refused(f"it changes the memory, history or requires_grad of a tensor {tuple(each.shape)}")
+        self.made.versions += self.grown_versions()
+
+    def refuse_kept(self, results: Any) -> None:
+        """Refuse what keeps tensors in lists, attributes or wherever the next call would look for them."""
+        old = {id(each) for each in self.known_now()}
+        fine = {id(each) for each in flattened(results)} | {id(each._grad) for each in self.known}
+        ours = [each for each in tensors_alive() if id(each) not in old and id(each) not in fine]
+        outside = [each for each in ours if memory_of(each._array) in self.slots or id(each._array) in self.slots]
+        made = [each for each in outside if self.slots.get(id(each._array), Slot(-1)).number in self.fresh]
+        if made:
+            raise Refused(f"it keeps a tensor {tuple(made[0].shape)} that it made, elsewhere than in its result")
+
+
+class Value(NamedTuple):
+    """A number that an op gave to Python, by its place among them."""
+
+    number: int
+
+
+def telling(base: type) -> dict[str, Any]:
+    """Methods of a number that tell the recorder when the program computes with it."""
+
+    def method(name: str) -> Any:
+        original = getattr(base, name)
+
+        @functools.wraps(original)
+        def tells(self: Any, *args: Any) -> Any:
+            if self.recorder is not None:
+                self.recorder.refuse("it computes with a number that it read from a tensor")
+            return original(self, *args)
+
+        return tells
+
+    return {name: method(name) for name in dir(base) if callable(getattr(base, name)) and name not in QUIET}
+
+
+# Methods of numbers that compute nothing.
+QUIET = frozenset(
+    "__new__ __init__ __reduce__ __reduce_ex__ __getattribute__ __setattr__ __delattr__ __class__ __dir__ "
+    "__getnewargs__ __init_subclass__ __subclasshook__ __getstate__ __sizeof__".split()
+)
+
+
+class Read:
+    """A number that was read while something is recorded; afterwards it is like any other."""
+
+    recorder: Recorder | None
+
+    def told_to(self, recorder: Recorder) -> Self:
+        self.recorder = recorder
+        return self
+
+    def __reduce__(self) -> Any:
+        base = type(self).__mro__[-2]
+        return base, (base(self),)
+
+
+ReadFloat: Any = type("ReadFloat", (Read, float), telling(float))
+ReadInt: Any = type("ReadInt", (Read, int), telling(int))
+
+
+def NONE() -> None:  # a constant, where others have weak references
+    """The reference to no gradient."""
+
+
+def reference(grad: Any) -> Callable[[], Any]:
+    """A weak reference to a gradient."""
+    return NONE if grad is None else weakref.ref(grad)
+
+
+def look(tensor: Any) -> tuple[Any, ...]:
+    """What a function may change of a tensor besides its elements, its gradient and its count of writes."""
+    return tensor._array, tensor._requires_grad, tensor._node
+
+
+def versions_of(tensors: Sequence[Any]) -> dict[int, int]:
+    """The counts of writes, by the tensors' id."""
+    return {id(each): 0 if (count := each._version_counter) is None else count.value for each in tensors}
+
+
+def tensors_alive() -> list[Any]:
+    """All tensors of the program."""
+    return [each for each in gc.get_objects() if isinstance(each, TensorBase) and hasattr(each, "_array")]
+
+
+def memory_of(array: Any) -> tuple[Any, ...]:
+    """What two arrays have in common that are the same elements."""
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+
+
+def flattened(value: Any) -> list[Any]:
+    """The leaves of containers."""
+    if isinstance(value, (list, tuple)) and not isinstance(value, (Slot, Value)):
+        return [leaf for each in value for leaf in flattened(each)]
+    if isinstance(value, dict):
+        return [leaf for each in value.values() for leaf in flattened(each)]
+    return [value]
+
+
+def is_mask(value: Any) -> bool:
+    return isinstance(value, TensorBase) and value._key.dtype.name in ("bool", "uint8")
+
+
+def history_of(tensor: Any) -> str | None:
+    """The name of the node of a tensor whose graph was differentiated and let go of; None where it was not."""
+    stack, seen, freed = [tensor._node], set(), False
+    while stack:
+        node = stack.pop()
+        if node in seen or not isinstance(node, Node):
+            continue
+        seen.add(node)
+        stack.extend(node.edges())
+        plan = getattr(node, "plan", None)
+        if plan is None or not plan.keeps_memory:
+            continue
+        kept = not node.is_freed if isinstance(node, PairNode) else isinstance(node, OpNode) and node.saved is not None
+        if kept:
+            return None
+        freed = True
+    return tensor._node.label() if freed else None
+
+
+def caller() -> str:
+    """The line of the program that runs, outside of weft."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_own(frame):
+        frame = frame.f_back
+    return "" if frame is None else f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
