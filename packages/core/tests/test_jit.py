@@ -30,19 +30,31 @@ def test_nothing_is_compiled_or_traced():
         weft.jit.script_method,
         weft.jit._overload,  # torch_geometric
         weft.jit._overload_method,
-        weft.compile,
-        weft.compile(mode="max-autotune", fullgraph=True),
-        weft.compiler.disable,
-        weft.compiler.disable(recursive=False),
         weft.compiler.allow_in_graph,
         weft.compiler.assume_constant_result,
-        weft.compiler.set_stance("force_eager"),
-        weft._dynamo.disable,
-        weft._dynamo.optimize("inductor"),
     ],
 )
 def test_a_decorated_function_is_the_function(decorator):
     assert decorator(twice) is twice
+
+
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        weft.compile,
+        weft.compile(mode="max-autotune", fullgraph=True),
+        weft.compiler.disable,
+        weft.compiler.disable(recursive=False, reason="it prints"),
+        lambda function: weft.compiler.set_stance("force_eager")(function),
+        weft._dynamo.disable,
+        weft._dynamo.optimize("inductor"),
+    ],
+)
+def test_a_decorated_function_computes_what_the_function_does(decorator):
+    decorated = decorator(twice)
+    assert [decorated(weft.ones(2)).tolist() for _ in range(6)] == [[2, 2]] * 6
+    assert decorated.__name__ == "twice"
+    assert weft.compiler.disable(weft.Tensor) is weft.Tensor
 
 
 def test_a_trace_is_the_function_also_where_the_program_branches():

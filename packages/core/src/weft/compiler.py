@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+import types
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -246,9 +247,14 @@ def unchanged(function: Any) -> Any:
 
 
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """A function that is never captured; functions that call it are not, either. Without one a decorator."""
+    """A function that is never captured, and keeps functions that call it from being; without one a decorator.
+
+    A class or a module is returned as it is.
+    """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
+    if not isinstance(fn, types.FunctionType | types.MethodType):
+        return fn
 
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import sys
@@ -53,7 +54,7 @@ class Captured:
     """
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool = False) -> None:
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
         self.function = function
         self.fullgraph = fullgraph
         self.reset()
@@ -67,6 +68,12 @@ class Captured:
         self.refusals: dict[Any, str] = {}
         self.log: list[str] = []
         self.lock = threading.Lock()  # one thread records at a time; the others run the function as it is
+
+    def __reduce__(self) -> Any:
+        return Captured, (self.function, self.fullgraph)  # recordings are of this process
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Captured:
+        return Captured(copy.deepcopy(self.function, memo), self.fullgraph)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
