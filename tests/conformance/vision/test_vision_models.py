@@ -42,8 +42,9 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "googlenet": {"init_weights": True},
     "inception": {"init_weights": True},
 }
-SHAPES = {
+SHAPES = {  # of 64 x 64 deep networks leave four places, whose statistics amplify either library's rounding
     "efficientnet": (2, 3, 128, 128),
+    "regnet": (2, 3, 128, 128),
     "inception": (2, 3, 299, 299),
     "maxvit": (2, 3, 224, 224),
     "vit_h_14": (2, 3, 56, 56),
