@@ -32,7 +32,7 @@ from weft.vision.models import feature_extraction
 SETTING = os.environ.get("WEFT_CONFORMANCE", "changed")
 NAMES = models.list_models()
 CLASSIFIERS = set(models.list_models(models))
-CLASSIFIERS = models.list_models(models)  # test_vision_models_dense.py runs the others
+DETECTORS = models.list_models(models.detection)  # in test_vision_models_dense.py
 SMALL = 13_000_000  # parameters: what a run takes that does not take all
 
 # What models are built with, by their module or name: small inputs, and no weights of the backbone.
@@ -41,6 +41,9 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "vit_h_14": {"image_size": 56},
     "googlenet": {"init_weights": True},
     "inception": {"init_weights": True},
+    "fcn": {"weights_backbone": None, "aux_loss": True},
+    "deeplabv3": {"weights_backbone": None, "aux_loss": True},
+    "lraspp": {"weights_backbone": None},
 }
 SHAPES = {  # of 64 x 64 deep networks leave four places, whose statistics amplify either library's rounding
     "efficientnet": (2, 3, 128, 128),
@@ -48,10 +51,14 @@ SHAPES = {  # of 64 x 64 deep networks leave four places, whose statistics ampli
     "inception": (2, 3, 299, 299),
     "maxvit": (2, 3, 224, 224),
     "vit_h_14": (2, 3, 56, 56),
+    **dict.fromkeys(["r3d_18", "mc3_18", "r2plus1d_18", "swin3d_t", "swin3d_s", "swin3d_b"], (1, 3, 5, 32, 48)),
+    **dict.fromkeys(["s3d", "mvit"], (1, 3, 16, 224, 224)),
+    "raft": (2, 1, 3, 128, 128),  # two images for each flow
 }
 GRADIENTS = """
 alexnet convnext_tiny densenet121 efficientnet_b0 efficientnet_v2_s googlenet mnasnet0_5 mobilenet_v2 mobilenet_v3_small
 regnet_y_400mf resnet18 resnext50_32x4d shufflenet_v2_x0_5 squeezenet1_0 swin_v2_t vit_b_32
+fcn_resnet50 lraspp_mobilenet_v3_large r3d_18 raft_small swin3d_t
 """.split()
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of either library: not the claim here
@@ -80,16 +87,21 @@ def built(name: str) -> tuple[torch.nn.Module, weft.nn.Module]:
     return torchvision.models.get_model(name, **arguments), models.get_model(name, **arguments)
 
 
-def inputs_of(name: str) -> torch.Tensor:
+def inputs_of(name: str) -> list[torch.Tensor]:
     torch.manual_seed(1)
-    return torch.randn(SHAPES.get(name, SHAPES.get(module_of(name), (2, 3, 64, 64))))
+    inputs = torch.randn(SHAPES.get(name, SHAPES.get(module_of(name), (2, 3, 64, 64))))
+    return list(inputs) if module_of(name) == "raft" else [inputs]
+
+
+def ours_of(inputs: list[torch.Tensor]) -> list[weft.Tensor]:
+    return [weft.from_numpy(each.numpy()) for each in inputs]
 
 
 def translated(state: dict[str, torch.Tensor]) -> dict[str, weft.Tensor]:
     return {name: weft.from_numpy(value.numpy()) for name, value in state.items()}
 
 
-def fit(model: torch.nn.Module, inputs: torch.Tensor) -> None:
+def fit(model: torch.nn.Module, inputs: list[torch.Tensor]) -> None:
     """Give normalizations the statistics of these inputs, and layers that begin with 0 other values."""
 
     def measure(module: torch.nn.Module, args: tuple[torch.Tensor]) -> None:
@@ -103,7 +115,7 @@ def fit(model: torch.nn.Module, inputs: torch.Tensor) -> None:
                 parameter.normal_(0, 0.1)
         norms = [each for each in model.modules() if isinstance(each, torch.nn.modules.batchnorm._BatchNorm)]
         hooks = [each.register_forward_pre_hook(measure) for each in norms]
-        model.eval()(inputs)
+        model.eval()(*inputs)
     for hook in hooks:
         hook.remove()
 
@@ -146,7 +158,7 @@ def parameters(function: Any) -> list[tuple[str, Any, Any]]:
     return [(each.name, each.kind, plain(each.default)) for each in found.values()]
 
 
-@pytest.mark.parametrize("name", taken(CLASSIFIERS))
+@pytest.mark.parametrize("name", taken([name for name in NAMES if name not in DETECTORS]))
 def test_state_and_output(name):
     """Keys, shapes, dtypes and first values are the oracle's; with its state, so is the output in eval mode."""
     theirs, ours = built(name)
@@ -160,7 +172,7 @@ def test_state_and_output(name):
     fit(theirs, inputs)
     ours.load_state_dict(translated(theirs.state_dict()))
     with torch.no_grad(), weft.no_grad():
-        assert_close(ours.eval()(weft.from_numpy(inputs.numpy())), theirs.eval()(inputs), 1e-4)
+        assert_close(ours.eval()(*ours_of(inputs)), theirs.eval()(*inputs), 1e-4)
 
 
 @pytest.mark.parametrize("name", taken(GRADIENTS))
@@ -169,8 +181,8 @@ def test_gradients(name):
     inputs = inputs_of(name)
     fit(theirs, inputs)
     ours.load_state_dict(translated(theirs.state_dict()))
-    for model, each in ((theirs.eval(), inputs), (ours.eval(), weft.from_numpy(inputs.numpy()))):
-        sum((output * output).mean() for output in tensors(model(each))).backward()
+    for model, each in ((theirs.eval(), inputs), (ours.eval(), ours_of(inputs))):
+        sum((output * output).mean() for output in tensors(model(*each))).backward()
     expected = [each.grad for each in theirs.parameters() if each.grad is not None]
     scale = max(float(each.abs().max()) for each in expected)
     found = [each.grad / scale for each in ours.parameters() if each.grad is not None]
@@ -213,7 +225,7 @@ def test_outputs_in_training(name):
     torch.manual_seed(2)
     weft.manual_seed(2)
     with torch.no_grad(), weft.no_grad():
-        expected, found = theirs.train()(inputs), ours.train()(weft.from_numpy(inputs.numpy()))
+        expected, found = theirs.train()(*inputs), ours.train()(*ours_of(inputs))
     assert type(found).__name__ == type(expected).__name__
     assert found._fields == expected._fields
     assert_close(found, expected, 1e-4)

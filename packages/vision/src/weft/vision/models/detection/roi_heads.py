@@ -110,9 +110,9 @@ def heatmaps_to_keypoints(maps: Tensor, rois: Tensor) -> tuple[Tensor, Tensor]:
 
     Returns
     -------
-    Tensor, shape (N, K, 3)
+    Tensor of float32, shape (N, K, 3)
         x, y and 1.
-    Tensor, shape (N, K)
+    Tensor of float32, shape (N, K)
         The values there.
     """
     points, scores = [], []
@@ -127,8 +127,8 @@ def heatmaps_to_keypoints(maps: Tensor, rois: Tensor) -> tuple[Tensor, Tensor]:
         points.append(weft.cat([spots, weft.ones_like(spots[:, :1])], dim=1))
         scores.append(best)
     if not points:
-        return maps.new_zeros(0, maps.shape[1], 3), maps.new_zeros(0, maps.shape[1])
-    return weft.stack(points), weft.stack(scores)
+        return weft.zeros(0, maps.shape[1], 3, device=maps.device), weft.zeros(0, maps.shape[1], device=maps.device)
+    return weft.stack(points).float(), weft.stack(scores).float()
 
 
 def keypointrcnn_loss(
