@@ -180,3 +180,43 @@ def test_two_processes_have_the_losses_of_one(program, tmp_path):
     )
     assert "2 processes" in printed
     assert history(tmp_path / "two")["loss"] == pytest.approx(history(tmp_path / "one")["loss"], abs=1e-4)
+
+
+# Vision ------------------------------------------------------------------------------------------------------
+
+
+def test_gallery_draws_a_sheet_of_transforms(tmp_path):
+    pytest.importorskip("sklearn")
+    printed = check(run("gallery.py", "--out", "sheet.png", cwd=tmp_path))
+    assert "24 transforms in sheet.png" in printed
+    assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("data", ["digits", "photos"])
+def test_augmentation_compares_two_trainings(data, tmp_path):
+    pytest.importorskip("sklearn")
+    printed = check(run("augmentation.py", "--data", data, "--epochs", 3, cwd=tmp_path)).splitlines()
+    assert [line.partition("  ")[0] for line in printed] == ["as they are", "with augmentation"]
+    assert min(float(line.split()[-2]) for line in printed) > 30
+
+
+def test_detection_trains_and_draws(tmp_path):
+    printed = check(run("detection.py", "--steps", 3, "--out", "found.png", cwd=tmp_path))
+    assert "of the shapes in 24 new pictures" in printed
+    assert (tmp_path / "found.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_segmentation_trains_and_draws(tmp_path):
+    pytest.importorskip("sklearn")
+    printed = check(run("segmentation.py", "--steps", 4, "--out", "marked.png", cwd=tmp_path))
+    assert "intersection over union on 100 new pictures" in printed
+    assert (tmp_path / "marked.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_transfer_saves_a_checkpoint_and_begins_with_it(tmp_path):
+    pytest.importorskip("sklearn")
+    arguments = ("transfer.py", "--epochs", 1, "--checkpoint", "first.pt")
+    assert "digits 0 to 4" in check(run(*arguments, cwd=tmp_path))
+    printed = check(run(*arguments, cwd=tmp_path))
+    assert "digits 0 to 4" not in printed
+    assert "from first.pt" in printed
