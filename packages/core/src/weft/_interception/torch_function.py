@@ -70,6 +70,7 @@ def arm() -> None:
         return
     found = [each for offers in _offers for each in offers()]
     _armed = True
+    _silent.add(sys.modules["weft"].Tensor)
     for namespace, names in found:  # first: a function bears its name there
         offer(namespace, names)
     for namespace, names in _offered:
@@ -202,6 +203,10 @@ def flatten(args: Any, levels: int = 8) -> list[Any]:
     return found
 
 
+# Classes of most arguments, which override nothing, told apart at once; tensors themselves when functions begin to ask.
+_silent: set[type] = {bool, float, int, str, type(None)}
+
+
 def overriding(args: Iterable[Any]) -> list[Any]:
     """The types among arguments (and in lists of them) that override ``__torch_function__``.
 
@@ -211,7 +216,7 @@ def overriding(args: Iterable[Any]) -> list[Any]:
     for arg in args:
         for each in arg if type(arg) in (list, tuple) else (arg,):
             kind = type(each)
-            if kind in found or not hasattr(kind, "__torch_function__"):
+            if kind in _silent or kind in found or not hasattr(kind, "__torch_function__"):
                 continue
             if isinstance(each, TensorBase):
                 if each._key.has_torch_function and not local.plain_only and not kind._is_plain:  # type: ignore[attr-defined]
