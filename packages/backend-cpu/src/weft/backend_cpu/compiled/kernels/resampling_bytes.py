@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.kernels.strided_copy import transpose_blocks
 from weft.library.resampling import Taps, taps_of
 
 __all__ = ["resized"]
@@ -20,16 +21,19 @@ __all__ = ["resized"]
 Array = np.ndarray[Any, Any]
 
 PAIR = 2  # taps are in pairs, of which two are taken at a time
-TILE = 16  # bytes of a row that are turned back together
 BLOCK = 64  # rows that are resampled across together, a vector for each column
 
 
 @loop
 def turned_block(x, image, channel, first, count, width, block):
     """A block of rows, turned: the bytes of a column lie side by side."""
-    for i in range(width):
-        for r in range(count):
-            block[i * np.uintp(BLOCK) + r] = x[image, channel, first + r, i]
+    if x.strides[3] == 1:
+        place = x[image, channel, first:].ctypes.data
+        transpose_blocks(block.ctypes.data, place, x, np.int64(width), np.int64(count), BLOCK, x.strides[2], False)
+    else:
+        for i in range(width):
+            for r in range(count):
+                block[i * np.uintp(BLOCK) + r] = x[image, channel, first + r, i]
 
 
 @loop
@@ -61,17 +65,15 @@ def across(block, starts, weights, bits, sums, turned):
 
 @loop
 def turn_back(turned, count, size, ring, mask, first):
-    """The rows of a turned block, put where the ring has them, a tile of a vector's width after the other."""
-    tiles = size // np.uintp(TILE) * np.uintp(TILE)
-    for start in range(np.uintp(0), tiles, np.uintp(TILE)):
-        for r in range(count):
-            to = ((first + r) & mask) * size
-            for j in range(np.uintp(TILE)):
-                ring[to + start + j] = turned[(start + j) * np.uintp(BLOCK) + r]
-    for r in range(count):
-        to = ((first + r) & mask) * size
-        for j in range(tiles, size):
-            ring[to + j] = turned[j * np.uintp(BLOCK) + r]
+    """The rows of a turned block, put where the ring has them: up to its end, and from its beginning."""
+    start = first & mask
+    before = min(count, mask + np.uintp(1) - start)
+    source, target = turned.ctypes.data, ring.ctypes.data
+    place = target + np.int64(start * size)
+    transpose_blocks(place, source, turned, np.int64(before), np.int64(size), np.int64(size), BLOCK, False)
+    if before < count:
+        rest = np.int64(count - before)
+        transpose_blocks(target, source + np.int64(before), turned, rest, np.int64(size), np.int64(size), BLOCK, False)
 
 
 @loop
