@@ -102,6 +102,8 @@ def run_suite(name: str, pattern: str, contestants: list[Contestant], quick: boo
 def contestants_for(options: argparse.Namespace) -> list[Contestant]:
     """weft, and what it is compared with: PyTorch, PyTorch compiled, or weft with other settings."""
     chosen = [Contestant("weft", "weft", options.threads)]
+    if options.capture:
+        return [Contestant("weft, captured", "weft", options.threads, compiled=True), *chosen]
     if options.against:
         settings = dict(setting.split("=", 1) for setting in options.against)
         chosen.append(Contestant(f"weft with {' '.join(options.against)}", "weft", options.threads, settings))
@@ -122,6 +124,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="few short rounds: for a first look, not for a claim")
     parser.add_argument("--threads", type=int, default=2, help="threads of both (default 2)")
     parser.add_argument("--compile", action="store_true", help="PyTorch's side goes through torch.compile")
+    parser.add_argument("--capture", action="store_true", help="weft through weft.compile against weft as it is")
     parser.add_argument("--against", nargs="+", metavar="NAME=VALUE", help="weft with these variables, not PyTorch")
     parser.add_argument("--json", type=Path, help="also write the results to this file")
     parser.add_argument("--record", action="store_true", help="write them to the README, results.json and results.svg")

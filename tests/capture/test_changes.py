@@ -964,6 +964,27 @@ def clock():
 
 
 @program
+def captured_inside():
+    settings = Settings()
+    settings.s = 2.0
+    inner = weft.compile(lambda v: v * settings.s)
+    model = net()
+    module = weft.compile(model)
+
+    def function(x):
+        with weft.no_grad():
+            return inner(module(x))
+
+    def change(i):
+        if i == 7:
+            settings.s = 3.0
+        if i == 13:
+            model[0].weight.data = weft.ones(8, 4)
+
+    return function, change, [model]
+
+
+@program
 def count_of_loop():
     settings = Settings()
 

@@ -69,6 +69,11 @@ class Captured:
         self.log: list[str] = []
         self.lock = threading.Lock()  # one thread records at a time; the others run the function as it is
 
+    @property
+    def _captured_function(self) -> Callable[..., Any]:
+        """For the guards of a function that calls this one."""
+        return self.function
+
     def __reduce__(self) -> Any:
         return Captured, (self.function, self.fullgraph)  # recordings are of this process
 

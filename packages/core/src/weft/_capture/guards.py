@@ -7,7 +7,7 @@ tensor or module that was replaced is another object. An object that cannot be l
 
 from __future__ import annotations
 
-import builtins
+import dis
 import io
 import logging
 import operator
@@ -150,6 +150,9 @@ class Guards:
         if id(value) in self.seen or isinstance(value, KNOWN) or value is NotImplemented:
             return
         self.seen[id(value)] = value
+        if hasattr(type(value), "_captured_function"):  # a captured function inside another one
+            self.follow(value._captured_function, path)
+            return
         if getattr(type(value), "_runs_live", False) and value is not self.root:
             return  # what it does is seen when it does it, with guards of its own
         if isinstance(value, TensorBase):
@@ -234,13 +237,14 @@ class Guards:
 
     def follow_names(self, code: Any, space: dict[str, Any], path: str) -> None:
         """The globals that code names, and of the program's own modules what it may take from them."""
+        loaded = {each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
         for name in code.co_names:
             where = f"{code.co_filename.rpartition('/')[2]}, {code.co_name}"
             if name in UNSEEN:
                 raise Refused(f"it calls {name}, whose effect a replay would leave out ({where})")
             if name in SETTINGS:
                 raise Refused(f"it reads {name}, which no guard compares ({where})")
-            if name not in space or hasattr(builtins, name):
+            if name not in loaded or name not in space:
                 continue
             value = space[name]
             self.named.append((space, name))
