@@ -1,5 +1,6 @@
 """Small tools of weft.utils."""
 
+import os
 import subprocess
 import sys
 
@@ -37,3 +38,9 @@ def test_compiled_extensions_are_refused():
             build("fast", sources=["fast.cpp"])
     with pytest.raises(RuntimeError, match="weft has not"):
         cpp_extension.BuildExtension()
+
+
+def test_a_path_is_joined_as_torchvisions_suite_asks():
+    from weft._utils_internal import get_file_path_2
+
+    assert get_file_path_2("assets", "image.png") == os.path.join("assets", "image.png")

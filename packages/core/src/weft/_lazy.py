@@ -116,6 +116,7 @@ PRIVATE = {
     "weft._guards",
     "weft._tensor_str",
     "weft._utils",
+    "weft._utils_internal",
 }  # modules that programs touch all the same
 HOMES = {name: home for home, names in LAZY.items() for name in names.split()}
 HOMES |= {name: f"weft.ops.{family}" for family, names in FUNCTIONS.items() for name in names.split()}
