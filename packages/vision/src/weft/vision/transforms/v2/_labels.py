@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.vision.transforms.v2.functional._utils import is_pure_tensor
 
-__all__ = ["labels_getter_of"]
+__all__ = ["labels_by_convention", "labels_getter_of"]
 
 Getter = Callable[[Any], Any]
 
@@ -21,7 +21,7 @@ def labels_getter_of(labels_getter: Getter | str | None, name: str) -> Getter:
         If it is something else.
     """
     if labels_getter == "default":
-        return _labels_by_convention
+        return labels_by_convention
     if callable(labels_getter):
         return labels_getter
     if labels_getter is None:
@@ -33,7 +33,7 @@ def _no_labels(sample: Any) -> None:
     """For samples without labels."""
 
 
-def _labels_by_convention(sample: Any) -> Any:
+def labels_by_convention(sample: Any) -> Any:
     """Return the second part of a pair if it is a tensor, else what a dictionary has for "labels" or a like key."""
     if isinstance(sample, (tuple, list)):
         sample = sample[1]
@@ -41,7 +41,7 @@ def _labels_by_convention(sample: Any) -> Any:
         return sample
     if not isinstance(sample, Mapping):
         raise ValueError(
-            "With the default labels_getter, a sample must be a dictionary or a two-tuple whose second item is a "
+            "When using the default labels_getter, a sample must be a dictionary or a two-tuple whose second item is a "
             f"dictionary or a tensor; got {type(sample).__name__}"
         )
     keys = [key for key in sample if isinstance(key, str)]

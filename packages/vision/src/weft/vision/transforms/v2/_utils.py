@@ -8,6 +8,7 @@ from typing import Any
 import PIL.Image
 
 from weft.vision import tv_tensors
+from weft.vision.transforms.v2._labels import labels_by_convention as _find_labels_default_heuristic  # noqa: F401
 from weft.vision.transforms.v2.functional._meta import get_dimensions, get_size
 from weft.vision.transforms.v2.functional._utils import Fill, is_pure_tensor
 

@@ -48,10 +48,12 @@ def jpeg_image(image: Tensor, quality: int) -> Tensor:
     Raises
     ------
     ValueError
-        If the number of channels is another.
+        If the number of channels or the quality is another.
     RuntimeError
         If the values are no bytes.
     """
+    if not 1 <= quality <= 100:
+        raise ValueError(f"jpeg: Image quality should be a positive number between 1 and 100, got {quality}")
     if image.dtype is not weft.uint8:
         raise RuntimeError(f"jpeg: an image must be of dtype uint8, got {image.dtype}")
     if image.shape[-3] not in (1, 3):

@@ -305,7 +305,7 @@ def sanitize_bounding_boxes(
     if is_pure_tensor(bounding_boxes):
         if format is None or canvas_size is None:
             raise ValueError(
-                "sanitize_bounding_boxes: format and canvas_size cannot be None with a plain tensor; "
+                "sanitize_bounding_boxes: format and canvas_size cannot be None if bounding_boxes is a pure tensor; "
                 f"got {format} and {canvas_size}"
             )
         format = BoundingBoxFormat[format.upper()] if isinstance(format, str) else format
@@ -318,8 +318,8 @@ def sanitize_bounding_boxes(
         )
     if format is not None or canvas_size is not None:
         raise ValueError(
-            "sanitize_bounding_boxes: format and canvas_size must be None with a BoundingBoxes, which has its own; "
-            f"got {format} and {canvas_size}"
+            "sanitize_bounding_boxes: format and canvas_size must be None when bounding_boxes is a "
+            f"tv_tensors.BoundingBoxes instance, which has its own; got {format} and {canvas_size}"
         )
     boxes = bounding_boxes.as_subclass(Tensor)
     valid = _are_valid_boxes(boxes, bounding_boxes.format, bounding_boxes.canvas_size, min_size, min_area)
@@ -373,7 +373,7 @@ def sanitize_keypoints(key_points: Tensor, canvas_size: tuple[int, int] | None =
     """
     if is_pure_tensor(key_points):
         if canvas_size is None:
-            raise ValueError("sanitize_keypoints: canvas_size cannot be None with a plain tensor")
+            raise ValueError("sanitize_keypoints: canvas_size cannot be None if key_points is a pure tensor")
         valid = _are_valid_points(key_points, canvas_size)
         return key_points[valid], valid
     if not isinstance(key_points, tv_tensors.KeyPoints):
@@ -383,7 +383,8 @@ def sanitize_keypoints(key_points: Tensor, canvas_size: tuple[int, int] | None =
         )
     if canvas_size is not None:
         raise ValueError(
-            f"sanitize_keypoints: canvas_size must be None with a KeyPoints, which has its own; got {canvas_size}"
+            "sanitize_keypoints: canvas_size must be None when key_points is a tv_tensors.KeyPoints instance, "
+            f"which has its own; got {canvas_size}"
         )
     points = key_points.as_subclass(Tensor)
     valid = _are_valid_points(points, key_points.canvas_size)
