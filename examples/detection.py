@@ -126,8 +126,10 @@ def draw(model, pictures, path):
         (prediction,) = model([image])
         labels = prediction["labels"].tolist()
         sheet = draw_bounding_boxes((image * 255).to(weft.uint8), target["boxes"], colors="white")
-        names, colours = [NAMES[label] for label in labels], [COLOURS[label] for label in labels]
-        sheets.append(draw_bounding_boxes(sheet, prediction["boxes"], names, colours).float() / 255)
+        if labels:
+            names, colours = [NAMES[label] for label in labels], [COLOURS[label] for label in labels]
+            sheet = draw_bounding_boxes(sheet, prediction["boxes"], names, colours)
+        sheets.append(sheet.float() / 255)
     path.parent.mkdir(parents=True, exist_ok=True)
     save_image(make_grid(sheets, nrow=4), path)
 
