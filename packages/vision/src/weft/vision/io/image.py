@@ -138,7 +138,7 @@ def decode_image(
 def decode_png(input: Tensor, mode: Mode = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False) -> Tensor:
     """Decode a PNG file; see `decode_image`.
 
-    One of 16 bits gives a uint16 tensor, a palette is written out.
+    One of 16 bits gives a uint16 tensor; one with a palette the colours' numbers, unless a mode is asked for.
     """
     image = opened("decode_png", input, ("PNG",))
     return loaded("decode_png", from_png, image, read_mode(mode), apply_exif_orientation)
@@ -237,7 +237,16 @@ def opened(name: str, data: Tensor, formats: Sequence[str]) -> Image.Image:
     try:
         return Image.open(io.BytesIO(content), formats=list(formats))
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise RuntimeError(f"{name}: no picture in a format of {', '.join(formats)}: {error}") from error
+        raise RuntimeError(f"{name}: {REFUSALS.get(name, 'Unsupported image file')}: {error}") from error
+
+
+# What is said of a file that is of none of a function's formats.
+REFUSALS = {
+    "decode_png": "Content is not png",
+    "decode_jpeg": "Not a JPEG file",
+    "decode_gif": "Not a GIF file",
+    "decode_image": f"Unsupported image file, not one of {', '.join(FORMATS)}",
+}
 
 
 def loaded(name: str, decode: Any, image: Image.Image, *options: Any) -> Tensor:
@@ -245,7 +254,9 @@ def loaded(name: str, decode: Any, image: Image.Image, *options: Any) -> Tensor:
     try:
         pixels = decode(image, *options)
     except (OSError, SyntaxError, ValueError, IndexError, EOFError) as error:  # what Pillow raises for damaged files
-        raise RuntimeError(f"{name}: the file is damaged: {error}") from error
+        cut = "truncated" in str(error)
+        what = "Image is incomplete or truncated" if cut else "Unsupported marker type, or other damage"
+        raise RuntimeError(f"{name}: {what}: {error}") from error
     return weft.from_numpy(np.require(np.moveaxis(pixels, -1, -3), requirements=["C", "W"]))
 
 
@@ -269,7 +280,7 @@ def from_png(image: Image.Image, mode: ImageReadMode, upright: bool) -> Any:
     """The pixels (H, W, C) of a PNG file; a transparent colour stays what it is, unless it is one of a palette."""
     pixels = sixteen_bits(image)
     if pixels is None:
-        colors = "RGBA" if "transparency" in image.info else "RGB"
+        colors = "P" if mode is UNCHANGED else "RGBA" if "transparency" in image.info else "RGB"
         pixels = pixels_of(image.convert({"1": "L", "P": colors}.get(image.mode, image.mode)))
     if upright:
         pixels = upright_pixels(pixels, image.getexif().get(ORIENTATION, 1))
@@ -408,8 +419,10 @@ def encoded(name: str, picture: Tensor, kind: str, **options: Any) -> Tensor:
         raise RuntimeError(f"{name}: Input tensor dtype should be uint8, got {picture.dtype}")
     if picture.ndim != 3:
         raise RuntimeError(f"{name}: Input data should be a 3-dimensional tensor, got shape {tuple(picture.shape)}")
-    if picture.shape[0] not in (1, 3) or 0 in picture.shape:
-        raise RuntimeError(f"{name}: The number of channels should be 1 or 3, got: {tuple(picture.shape)}")
+    if picture.shape[0] not in (1, 3):
+        raise RuntimeError(f"{name}: The number of channels should be 1 or 3, got: {picture.shape[0]}")
+    if 0 in picture.shape:
+        raise RuntimeError(f"{name}: a picture must have pixels, got shape {tuple(picture.shape)}")
     pixels = picture.cpu().numpy()
     buffer = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(pixels[0] if len(pixels) == 1 else np.moveaxis(pixels, 0, -1))).save(
