@@ -119,7 +119,7 @@ def taps_along(
             return None  # whatever the scale, as in PyTorch
         if mode == "area":
             return segment_taps(size, out, work)
-        taps = weighted_taps(size, out, scale, align_corners, mode == "cubic", antialias, work)
+        taps = weighted_taps(size, out, scale, align_corners, mode, antialias, work)
         return fixed_point(taps) if in_fixed_point else taps
 
     return tuple(along(*each) for each in zip(spatial, size, scales))
@@ -158,13 +158,13 @@ def segment_taps(size: int, out: int, work: Any) -> Taps:
 
 @lru_cache(KEPT)
 def weighted_taps(
-    size: int, out: int, scale: float | None, align_corners: bool, cubic: bool, antialias: bool, work: Any
+    size: int, out: int, scale: float | None, align_corners: bool, mode: str, antialias: bool, work: Any
 ) -> Taps:
     """The neighbours of each element, and what they weigh."""
     if antialias:
-        rows, weights = widened_taps(size, out, ratio(size, out, scale), align_corners, cubic, work)
+        rows, weights = widened_taps(size, out, ratio(size, out, scale), align_corners, mode, work)
     else:
-        rows, weights = plain_taps(size, out, scale, align_corners, cubic, work)
+        rows, weights = plain_taps(size, out, scale, align_corners, mode == "cubic", work)
     return Taps(size, rows, weights)
 
 
@@ -205,13 +205,21 @@ def cubic_kernel(x: Any, a: float) -> Any:
     return numpy.where(x <= 1, near, numpy.where(x < 2, far, 0)).astype(x.dtype)
 
 
-def widened_taps(size: int, out: int, step: float, align_corners: bool, cubic: bool, work: Any) -> Any:
+REACH = {"linear": 1, "cubic": 2, "lanczos": 3}  # of kernels, in elements
+
+
+def lanczos_kernel(x: Any) -> Any:
+    """C. Lanczos's window of three lobes: sinc(x) sinc(x / 3)."""
+    return numpy.where(x < 3, numpy.sinc(x) * numpy.sinc(x / 3), 0).astype(x.dtype)
+
+
+def widened_taps(size: int, out: int, step: float, align_corners: bool, mode: str, work: Any) -> Any:
     """Kernels as wide as an output element, as Pillow has them; sums in float64, and each result in ``work``."""
     if align_corners:
         step = (size - 1) / (out - 1) if out > 1 else 0.0
     step = float(work(step))
     stretch = max(step, 1.0)
-    support = work((2 if cubic else 1) * stretch)
+    support = work(REACH[mode] * stretch)
     centre = (step * (numpy.arange(out) + 0.5)).astype(work)
     start = numpy.maximum(((centre - support).astype(numpy.float64) + 0.5).astype(numpy.int64), 0)
     stop = numpy.minimum(((centre + support).astype(numpy.float64) + 0.5).astype(numpy.int64), size)
@@ -219,7 +227,10 @@ def widened_taps(size: int, out: int, step: float, align_corners: bool, cubic: b
     rows = start + numpy.arange(width)[:, None]
     offset = (rows.astype(work) - centre).astype(numpy.float64) + 0.5
     distance = numpy.abs(offset * work(1 / stretch)).astype(work)
-    weights = cubic_kernel(distance, -0.5) if cubic else numpy.maximum(1 - distance, 0)
+    if mode == "linear":
+        weights = numpy.maximum(1 - distance, 0)
+    else:
+        weights = cubic_kernel(distance, -0.5) if mode == "cubic" else lanczos_kernel(distance)
     weights = numpy.where(rows < stop, weights, 0)
     weights /= numpy.add.accumulate(weights)[-1]  # one after the other
     return numpy.where(rows < stop, rows, size), weights.astype(work)

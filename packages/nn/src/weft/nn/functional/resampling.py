@@ -43,7 +43,7 @@ def resample(
     ----------
     size : tuple of int
         The spatial sizes of the result.
-    mode : "nearest", "nearest-exact", "linear", "cubic" or "area"
+    mode : "nearest", "nearest-exact", "linear", "cubic", "lanczos" or "area"
     scales : tuple of float or None
         What the sizes were multiplied by, where places are computed with that and not with the ratio of the sizes.
     align_corners, antialias : bool

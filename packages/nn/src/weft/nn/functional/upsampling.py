@@ -12,7 +12,7 @@ from weft.nn.functional._common import in_layout_of, sizes
 from weft.nn.functional.pooling import average_adaptively, prepared
 from weft.nn.functional.resampling import resample
 
-LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
+LINEAR = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2, "lanczos": 2}
 MODES = ("nearest", "nearest-exact", "area", *LINEAR)
 Sizes = tuple[int, ...]
 Scales = tuple[float | None, ...]
@@ -35,13 +35,13 @@ def interpolate(
     size : int or tuple of int, optional
     scale_factor : float or tuple of float, optional
         One of the two must be given.
-    mode : "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear" or "area"
+    mode : "nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area" or "lanczos"
     align_corners : bool, optional
         The centres of the outer elements stay where they are, rather than their edges.
     recompute_scale_factor : bool, optional
         Use the ratio of sizes in place of ``scale_factor``.
     antialias : bool
-        Widen the kernels of "bilinear" and "bicubic" when shrinking.
+        Widen the kernels of "bilinear", "bicubic" and "lanczos" when shrinking; needed for the last.
 
     Raises
     ------
@@ -88,16 +88,21 @@ def check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: 
             "interpolate: align_corners option can only be set with the interpolating modes: linear | bilinear | "
             f"bicubic | trilinear, got mode={mode!r}"
         )
-    if antialias and not (mode in ("bilinear", "bicubic") and count == 2):
+    if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and count == 2):
         raise ValueError(
-            f"interpolate: Anti-alias option is restricted to bilinear and bicubic modes, got mode={mode!r}"
+            f"interpolate: Anti-alias option is restricted to bilinear, bicubic and lanczos modes, got mode={mode!r}"
+        )
+    if mode == "lanczos" and (align_corners or not antialias):
+        raise ValueError(
+            "interpolate: Lanczos mode requires antialias=True, and does not support align_corners=True; got "
+            f"antialias={antialias}, align_corners={align_corners}"
         )
     return count
 
 
 def check_dtype(input: Tensor, mode: str) -> None:
     """Floating-point numbers, or bytes where they can be chosen or averaged in fixed point."""
-    takes_bytes = mode in ("nearest", "nearest-exact", "bilinear", "bicubic")
+    takes_bytes = mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "lanczos")
     if not (input.dtype.is_floating_point or (takes_bytes and input.dtype.name == "uint8")):
         raise NotImplementedError(
             f"interpolate: mode {mode!r} is not implemented for '{input.dtype.scalar_type_name}' ({input.dtype}); "
@@ -135,7 +140,7 @@ def output_sizes(
 
 def weighted(input: Tensor, out: Sizes, scales: Scales, mode: str, align_corners: bool, antialias: bool) -> Tensor:
     """Sums of neighbours times weights along each dimension that changes."""
-    name = "cubic" if mode == "bicubic" else "linear"
+    name = {"bicubic": "cubic", "lanczos": "lanczos"}.get(mode, "linear")
     return resample.op(input, out, name, scales, align_corners, antialias, False)
 
 
