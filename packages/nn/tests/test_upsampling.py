@@ -1,5 +1,7 @@
 """Resampling to another size chooses the elements that PyTorch chooses; its numbers were observed."""
 
+import pytest
+
 import weft
 
 
