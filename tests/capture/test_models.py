@@ -273,6 +273,36 @@ def test_the_whole_function_or_an_error():
         captured(weft.ones(2))
 
 
+def test_arguments_that_are_one_tensor_are_told_from_two():
+    captured = weft.compile(lambda a, b: a * 2 + b)
+    weight = weft.ones(2)
+    uses_weight = weft.compile(lambda a: a * 2 + weight)
+    for number in range(12):
+        a, b = weft.full((2,), float(number)), weft.full((2,), 10.0)
+        second = a if number < 5 else b
+        assert weft.equal(captured(a, second), a * 2 + second)
+        given = weight if number < 5 else a
+        assert weft.equal(uses_weight(given), given * 2 + weight)
+
+
+def test_gradients_of_arguments_go_to_the_arguments():
+    model = nn.Linear(3, 1)
+    captured = weft.compile(lambda x: model(x).sum().backward())
+    for _ in range(6):
+        x = weft.randn(2, 3, requires_grad=True)
+        captured(x)
+        assert weft.equal(x.grad, model.weight.expand(2, 3))
+
+
+def test_numbers_that_are_read_make_no_constants():
+    captured = weft.compile(lambda x: weft.full((2,), x.sum().item()) + x)
+    for _ in range(3):
+        assert captured(weft.ones(2)).tolist() == [3, 3]
+    for number in range(6):
+        x = weft.full((2,), float(number))
+        assert weft.equal(captured(x), x.sum() + x)
+
+
 def test_stances_and_reset():
     captured = weft.compile(lambda x: x + 1, fullgraph=True)
     with weft.compiler.set_stance("force_eager"):

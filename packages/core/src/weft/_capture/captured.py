@@ -12,10 +12,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from weft._capture.comparison import compare
 from weft._capture.guards import Guards, Refused, mode_now
 from weft._capture.program import Program
-from weft._capture.recording import Outside, Read, Recorder, Recording, Slot, Value
+from weft._capture.recording import Outside, Read, Recorder, Recording, Slot, Value, memory_of
 from weft._engine.dispatch import freed, make
 from weft._engine.tensor import Node, TensorBase, local, state
 from weft.utils._pytree import tree_flatten, tree_map
@@ -243,11 +245,13 @@ class Differentiated(Node):
 
 def recorded(function: Any, args: Any, kwargs: Any, leaves: list[Any], guards: Guards) -> tuple[Any, Any]:
     """Run a function; its results, and the recording or what refuses it."""
-    recorder = Recorder([each for each in leaves if isinstance(each, TensorBase)])
+    arguments = [each for each in leaves if isinstance(each, TensorBase)]
+    recorder = Recorder(arguments)
     with recorder:
         results = function(*args, **kwargs)
     recorder.close()
     try:
+        refuse_aliases(arguments, guards.tensors)
         made = recorder.finish(results)
         if changed := guards.changed():
             raise Refused(f"it changes {changed}")
@@ -260,6 +264,18 @@ def recorded(function: Any, args: Any, kwargs: Any, leaves: list[Any], guards: G
 def plain(results: Any) -> Any:
     """Results with the numbers that were read as numbers of Python's own."""
     return tree_map(lambda x: type(x).__mro__[-2](x) if isinstance(x, Read) else x, results)
+
+
+def refuse_aliases(arguments: list[Any], others: list[Any]) -> None:
+    """Refuse arguments that are the same elements as each other or as what the function reaches: one slot for both."""
+    given, reached = ([memory_of(each._array) for each in one if has_memory(each)] for one in (arguments, others))
+    if len(set(given)) < len(given) or not set(given).isdisjoint(reached):
+        raise Refused("arguments that are the same tensor, or one that the function has from elsewhere, too")
+
+
+def has_memory(tensor: Any) -> bool:
+    """Whether a tensor has elements in an array of NumPy's."""
+    return isinstance(tensor._array, numpy.ndarray) and tensor._array.size > 0
 
 
 def refuse_strangers(made: Recording, guards: Guards) -> None:

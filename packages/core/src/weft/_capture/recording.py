@@ -257,10 +257,10 @@ class Recorder(Interceptor):
         if type(value) in (list, tuple) or isinstance(value, tuple):
             noted = [self.note(each) for each in value]
             return noted if type(value) is list else tuple(noted)
-        if isinstance(value, dict):
-            return {name: self.note(each) for name, each in value.items()}
         if isinstance(value, slice):
             return slice(self.note(value.start), self.note(value.stop), self.note(value.step))
+        if isinstance(value, Read):
+            raise Refused("it computes with a number that it read from a tensor")
         if type(value) is float and id(value) in self.reads:
             return self.reads[id(value)][1]
         if isinstance(value, (*CONSTANTS, Generator)):
@@ -387,6 +387,8 @@ class Recorder(Interceptor):
             grad = each._grad
             if grad is not self.gradients[id(each)]():
                 self.gradients[id(each)] = reference(grad)
+                if any(each is argument for argument in self.arguments):
+                    raise Refused("an argument gets a gradient, which is another tensor each time")
                 changes.append(Change(each, None if grad is None else self.slot_of_gradient(grad)))
         return changes
 
