@@ -161,7 +161,7 @@ def _check_output_channels(count: int) -> None:
 
 def _luma(image: Tensor) -> Tensor:
     """Return the grey (..., 1, H, W) of (..., 3, H, W), floating, and whole where the image is of integers."""
-    red, green, blue = image.unbind(dim=-3)
+    red, green, blue = _in_floats(image).unbind(dim=-3)
     grey = (red * LUMA[0]).add_(green * LUMA[1]).add_(blue * LUMA[2]).unsqueeze(-3)
     return grey if image.is_floating_point() else grey.floor_()
 
@@ -184,7 +184,8 @@ def adjust_brightness_image(image: Tensor, brightness_factor: float) -> Tensor:
     """Multiply by the factor, up to white."""
     _check_factor("adjust_brightness: brightness_factor", brightness_factor)
     _check_channels("adjust_brightness", image)
-    return image.mul(brightness_factor).clamp_(0, greatest_value(image.dtype)).to(image.dtype)
+    values = _in_floats(image)
+    return values.mul(brightness_factor).clamp_(0, greatest_value(image.dtype)).to(image.dtype)
 
 
 @kernel(adjust_saturation, *IMAGES_AND_VIDEOS)
@@ -200,7 +201,7 @@ def adjust_contrast_image(image: Tensor, contrast_factor: float) -> Tensor:
     """Blend (..., C, H, W) with the mean of its grey."""
     _check_factor("adjust_contrast: contrast_factor", contrast_factor)
     _check_channels("adjust_contrast", image)
-    grey = _luma(image) if image.shape[-3] == 3 else image if image.is_floating_point() else image.to(weft.float32)
+    grey = _luma(image) if image.shape[-3] == 3 else _in_floats(image)
     return _blend(image, grey.mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
 
 
@@ -245,7 +246,7 @@ def _adjust_sharpness_image_pil(image: Image.Image, sharpness_factor: float) -> 
 
 def _blend(image: Tensor, other: Tensor, share: float) -> Tensor:
     """Return ``share * image + (1 - share) * other``, kept in the range of the dtype."""
-    mixed = _multiply_add(image.mul(share), other, 1.0 - share, exact=not image.is_floating_point())
+    mixed = _multiply_add(_in_floats(image).mul(share), other, 1.0 - share, exact=not image.is_floating_point())
     return mixed.clamp_(0, greatest_value(image.dtype)).to(image.dtype)
 
 
@@ -373,7 +374,7 @@ def autocontrast_image(image: Tensor) -> Tensor:
     spread = image.amax(dim=(-2, -1), keepdim=True).to(dtype) - least
     plain = spread == 0
     least, spread = weft.where(plain, 0.0, least), weft.where(plain, 1.0, spread * (1.0 / white))
-    return (image - least).div_(spread).clamp_(0, white).to(image.dtype)
+    return (_in_floats(image) - least).div_(spread).clamp_(0, white).to(image.dtype)
 
 
 @kernel(equalize, *IMAGES_AND_VIDEOS)
@@ -383,9 +384,10 @@ def equalize_image(image: Tensor) -> Tensor:
         return image
     bytes_ = to_dtype_image(image, weft.uint8, scale=True)
     planes = bytes_.reshape(-1, bytes_.shape[-2] * bytes_.shape[-1]).to(weft.int64)
-    counts = weft.zeros(planes.shape[0], 256, dtype=weft.int64, device=image.device)
-    counts.scatter_add_(1, planes, weft.ones_like(planes))
-    equalized = _equalization(counts).gather(1, planes).to(weft.uint8).reshape(bytes_.shape)
+    # Bytes of plane n are counted from 256 n on, so that one histogram and one table serve all planes.
+    planes.add_(256 * weft.arange(len(planes), device=image.device)[:, None])
+    counts = weft.bincount(planes.flatten(), minlength=256 * len(planes)).reshape(-1, 256)
+    equalized = _equalization(counts).to(weft.uint8).flatten()[planes].reshape(bytes_.shape)
     return to_dtype_image(equalized, image.dtype, scale=True)
 
 
@@ -474,6 +476,11 @@ def _check_channels(op: str, image: Tensor) -> None:
             f"{op}: Input image tensor can have 1 or 3 channels, permitted channel values are 1 or 3, (..., C, H, W); "
             f"got {tuple(image.shape)}"
         )
+
+
+def _in_floats(image: Tensor) -> Tensor:
+    """Return an image as it is or in float32: arithmetic of bytes and numbers is slower than converting before."""
+    return image if image.is_floating_point() else image.to(weft.float32)
 
 
 def _floating(dtype: Any) -> Any:
