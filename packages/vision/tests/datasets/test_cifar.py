@@ -50,3 +50,12 @@ def test_a_batch_that_would_run_code_is_refused(tmp_path):
     (folder / "test_batch").write_bytes(pickle.dumps(print))
     with pytest.raises(ValueError, match=r"asks for builtins\.print"):
         CIFAR10(tmp_path, train=False)
+
+
+def test_a_damaged_batch_is_compared_with_its_checksum(tmp_path):
+    folder = tmp_path / "cifar-10-batches-py"
+    write_batches(folder, ["test_batch"])
+    (folder / "batches.meta").write_bytes(pickle.dumps({"label_names": []}))
+    (folder / "test_batch").write_bytes((folder / "test_batch").read_bytes()[:-9])
+    with pytest.raises(ValueError, match="published file is 40351d587109b95175f43aff81a1287e"):
+        CIFAR10(tmp_path, train=False)

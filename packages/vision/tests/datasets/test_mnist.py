@@ -8,7 +8,7 @@ import pytest
 
 import weft
 from weft.vision.datasets import EMNIST, KMNIST, MNIST
-from weft.vision.datasets.mnist import read_idx
+from weft.vision.datasets.mnist import read_idx, read_image_file, read_label_file
 from weft.vision.datasets.utils import calculate_md5, check_integrity, download_url
 
 CODES = {"uint8": 0x08, "int8": 0x09, "int16": 0x0B, "int32": 0x0C, "float32": 0x0D, "float64": 0x0E}
@@ -124,3 +124,14 @@ def test_emnist_has_the_classes_of_its_splits(tmp_path):
     assert [len(EMNIST._classes_of(split)) for split in EMNIST.splits] == [62, 47, 47, 27, 10, 10]
     with pytest.raises(ValueError, match="split must be one of byclass"):
         EMNIST(tmp_path, "small")
+
+
+def test_files_are_read_as_tensors_of_the_right_kind(root):
+    raw = root / "MNIST" / "raw"
+    images, labels = raw / "train-images-idx3-ubyte", raw / "train-labels-idx1-ubyte"
+    assert (read_image_file(images).shape, read_label_file(labels).dtype) == ((5, 28, 28), weft.int64)
+    with pytest.raises(ValueError, match="3 dimensions; it has 1"):
+        read_image_file(labels)
+    labels.write_bytes(idx(np.zeros(5, np.int32)))
+    with pytest.raises(TypeError, match="uint8 values"):
+        read_label_file(labels)

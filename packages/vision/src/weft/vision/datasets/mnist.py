@@ -73,6 +73,30 @@ def read_idx(path: StrPath) -> np.ndarray[Any, Any]:
     return np.frombuffer(content, dtype, offset=start).reshape(shape).astype(dtype.newbyteorder("="))
 
 
+def read_sn3_pascalvincent_tensor(path: StrPath, strict: bool = True) -> weft.Tensor:
+    """Return the array of an IDX file as a tensor: see `read_idx`, which is always strict."""
+    return weft.from_numpy(read_idx(path))
+
+
+def read_image_file(path: StrPath) -> weft.Tensor:
+    """Return the pictures of an IDX file: uint8, shape (N, H, W)."""
+    return _checked(read_sn3_pascalvincent_tensor(path), path, 3)
+
+
+def read_label_file(path: StrPath) -> weft.Tensor:
+    """Return the classes of an IDX file: int64, shape (N,)."""
+    return _checked(read_sn3_pascalvincent_tensor(path), path, 1).long()
+
+
+def _checked(values: weft.Tensor, path: StrPath, dims: int) -> weft.Tensor:
+    """Return bytes in so many dimensions; TypeError and ValueError if they are others."""
+    if values.dtype is not weft.uint8:
+        raise TypeError(f"{path} must have uint8 values; it has {values.dtype}")
+    if values.dim() != dims:
+        raise ValueError(f"{path} must have {dims} dimensions; it has {values.dim()}")
+    return values
+
+
 class MNIST(VisionDataset):
     """70,000 pictures of handwritten digits, 28 x 28 grey pixels: 60,000 to train with and 10,000 to test.
 
