@@ -162,7 +162,7 @@ def test_reprs_are_those_of_torchvision():
         (lambda: F.resize(LARGE, (1, 2, 3)), ValueError, "one or two entries"),
         (lambda: F.resize(LARGE, "a"), TypeError, "int or a pair"),
         (lambda: F.resize(LARGE, 5, max_size=5), ValueError, "max_size = 5 must be strictly greater than"),
-        (lambda: F.resize(LARGE, (5, 5), max_size=5), ValueError, "only be passed if size is one number"),
+        (lambda: F.resize(LARGE, (5, 5), max_size=5), ValueError, "should be an int or a sequence of length 1"),
         (lambda: F.resize(LARGE, 5, InterpolationMode.LANCZOS), ValueError, "can be nearest, .*got lanczos"),
         (lambda: F.resize(LARGE, 5, "bilinear"), TypeError, "must be an InterpolationMode"),
         (lambda: F.pad(LARGE, (1, 2, 3)), ValueError, "1, 2, or 4 element tuple or list. Found 3"),

@@ -48,7 +48,10 @@ def resized_size(height: int, width: int, size: Any, max_size: int | None = None
         raise TypeError(f"resize: size must be an int or a pair (height, width), got {type(size).__name__}")
     if not isinstance(size, int) and len(size) == 2:
         if max_size is not None:
-            raise ValueError(f"max_size should only be passed if size is one number or None; got size {tuple(size)}")
+            raise ValueError(
+                "max_size is for a size that is None or one number, i.e. size should be an int or a sequence of length 1; "
+                f"got {tuple(size)}"
+            )
         return int(size[0]), int(size[1])
     if not isinstance(size, int) and len(size) != 1:
         raise ValueError(f"resize: size must have one or two entries, got {len(size)}: {tuple(size)}")

@@ -94,7 +94,7 @@ def perspective_coefficients(startpoints: Sequence[Sequence[int]], endpoints: Se
     """
     if len(startpoints) != 4 or len(endpoints) != 4:
         raise ValueError(
-            f"perspective: four startpoints and endpoints are needed, got {len(startpoints)} and {len(endpoints)}"
+            f"Please provide exactly four corners, got {len(startpoints)} startpoints and {len(endpoints)} endpoints."
         )
     equations, values = [], []
     for (x, y), (u, v) in zip(endpoints, startpoints):
@@ -176,7 +176,7 @@ def checked_fill(fill: Any, channels: int) -> list[float] | None:
     if isinstance(fill, (int, float)):
         return [float(fill)]
     if not isinstance(fill, (tuple, list)):
-        raise ValueError(f"fill should be a number, or a tuple or list of numbers, got {type(fill).__name__}")
+        raise ValueError(f"Argument fill should be either int, float, tuple or list, got {type(fill).__name__}")
     if len(fill) not in (1, channels):
         raise ValueError(
             f"The number of elements in 'fill' cannot broadcast to match the number of channels of the image "

@@ -115,7 +115,7 @@ class RandomApplyTransform(Transform):
 
     def __init__(self, p: float = 0.5) -> None:
         if not 0.0 <= p <= 1.0:
-            raise ValueError(f"{type(self).__name__}: p should be in the interval [0.0, 1.0], got {p}")
+            raise ValueError(f"`p` should be a floating point value in the interval [0.0, 1.0], got {p}")
         super().__init__()
         self.p = p
 

@@ -167,7 +167,7 @@ def _checked_fill(fill: Any) -> Fill:
     if fill is None or isinstance(fill, (int, float)):
         return fill
     if not isinstance(fill, (tuple, list)):
-        raise TypeError(f"fill should be a number, a tuple or list of them or a dict, got {type(fill).__name__}")
+        raise TypeError(f"Got inappropriate fill arg {fill!r}: only numbers, tuples, lists and dicts are allowed")
     return [float(each) for each in fill]
 
 

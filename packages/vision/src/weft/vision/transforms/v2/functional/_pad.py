@@ -31,7 +31,7 @@ def pad(inpt: Any, padding: Padding, fill: Fill = None, padding_mode: str = "con
 
 def _check_mode(mode: str) -> None:
     if mode not in _MODES:
-        raise ValueError(f"`padding_mode` should be one of {', '.join(_MODES)}, but got {mode!r}")
+        raise ValueError(f"`padding_mode` should be either {', '.join(_MODES[:-1])} or {_MODES[-1]}, but got {mode!r}")
 
 
 @kernel(pad, *IMAGES_AND_VIDEOS)

@@ -73,7 +73,17 @@ def resize_image(
     shape = (*image.shape[:-2], *new_size)
     if image.numel() == 0:
         return image.reshape(shape)
-    return _resampled(image.reshape(-1, *image.shape[-3:]), new_size, mode, bool(antialias)).reshape(shape)
+    flat = image.reshape(-1, *image.shape[-3:])
+    found = _resampled(flat, new_size, mode, bool(antialias))
+    if _is_channels_last(flat):  # of one image `interpolate` cannot tell
+        found = found.contiguous(memory_format=weft.channels_last)
+    return found.reshape(shape)
+
+
+def _is_channels_last(image: Tensor) -> bool:
+    """Return whether the channels of pictures (N, C, H, W) are innermost in memory, and not also outermost."""
+    channels, height, width = image.shape[1:]
+    return channels > 1 and height * width > 1 and image.stride()[1:] == (1, width * channels, channels)
 
 
 def _resampled(image: Tensor, size: Canvas, mode: InterpolationMode, antialias: bool) -> Tensor:

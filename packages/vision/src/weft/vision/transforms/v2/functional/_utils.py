@@ -58,10 +58,12 @@ def interpolation_mode(interpolation: Any) -> InterpolationMode:
     for mode, constant in pil_modes_mapping.items():
         if interpolation == (mode.value if isinstance(interpolation, str) else constant):
             return mode
-    known = ", ".join(repr(mode.value) for mode in InterpolationMode)
+    if isinstance(interpolation, str):
+        known = [mode.value for mode in InterpolationMode]
+        raise ValueError(f"Invalid interpolation mode: '{interpolation}'. Supported string values are: {known}.")
     raise ValueError(
-        f"interpolation should be an `InterpolationMode`, its name ({known}) or a corresponding Pillow integer "
-        f"constant, but got {interpolation!r}"
+        "Argument interpolation should be an `InterpolationMode`, its name or a corresponding Pillow integer constant, "
+        f"but got {interpolation!r}."
     )
 
 

@@ -490,7 +490,9 @@ class _PerspectiveMove:
         a, b, c, d, e, f, g, h = coefficients
         determinant = a * e - b * d
         if determinant == 0:
-            raise RuntimeError(f"perspective: coefficients {coefficients} have no inverse, to transform {name} by")
+            raise RuntimeError(
+                f"Coefficients {coefficients} can not be inverted to transform {name}. Denominator is zero"
+            )
         # The adjugate of [[a, b, c], [d, e, f], [g, h, 1]], divided by its last element.
         adjugate = [
             e - f * h,
