@@ -158,7 +158,7 @@ def test_reprs_are_those_of_torchvision():
     ("call", "error", "message"),
     [
         (lambda: F.hflip(ROWS), TypeError, "hflip: img must be a PIL image or a tensor, got ndarray: convert it first"),
-        (lambda: F.hflip(weft.zeros(3)), TypeError, r"must have shape \(..., C, H, W\) or \(H, W\), got \(3,\)"),
+        (lambda: F.hflip(weft.zeros(3)), TypeError, r"shape must be \(..., C, H, W\) or \(H, W\), got \(3,\)"),
         (lambda: F.resize(LARGE, (1, 2, 3)), ValueError, "one or two entries"),
         (lambda: F.resize(LARGE, "a"), TypeError, "int or a pair"),
         (lambda: F.resize(LARGE, 5, max_size=5), ValueError, "max_size = 5 must be strictly greater than"),

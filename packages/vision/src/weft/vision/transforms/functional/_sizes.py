@@ -49,7 +49,7 @@ def resized_size(height: int, width: int, size: Any, max_size: int | None = None
     if not isinstance(size, int) and len(size) == 2:
         if max_size is not None:
             raise ValueError(
-                "max_size is for a size that is None or one number, i.e. size should be an int or a sequence of length 1; "
+                "max_size is for one number or None: size should be an int or a sequence of length 1, "
                 f"got {tuple(size)}"
             )
         return int(size[0]), int(size[1])
