@@ -49,7 +49,25 @@ def drop_block2d(
 def drop_block3d(
     input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-06, training: bool = True
 ) -> Tensor:
-    """`drop_block2d` with cubes, of an input of shape (N, C, D, H, W)."""
+    """Set cubes of each channel to 0, and scale what is left so that the mean stays.
+
+    Parameters
+    ----------
+    input : Tensor, shape (N, C, D, H, W)
+    p, block_size, inplace, eps, training
+        See `drop_block2d`.
+
+    Raises
+    ------
+    ValueError
+        As `drop_block2d`.
+
+    Examples
+    --------
+    >>> output = drop_block3d(weft.ones(1, 1, 3, 3, 3), 1.0, 3)  # the one block that fits
+    >>> output.sum().item()
+    0.0
+    """
     return drop_block(input, p, block_size, inplace, eps, training, 3)
 
 

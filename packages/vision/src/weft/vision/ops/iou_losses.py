@@ -51,7 +51,10 @@ def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "n
 def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """1 less the IoU, plus the squared distance of the centres in squared diagonals of the hull.
 
-    Parameters, results and errors are those of `generalized_box_iou_loss`.
+    Parameters
+    ----------
+    boxes1, boxes2, reduction, eps
+        See `generalized_box_iou_loss`, also for the result and errors.
 
     References
     ----------
@@ -70,7 +73,12 @@ def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
 def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """`distance_box_iou_loss`, plus what the difference of the aspect ratios costs.
 
-    Parameters, results and errors are those of `generalized_box_iou_loss`. The difference's weight has no gradient.
+    The difference's weight has no gradient.
+
+    Parameters
+    ----------
+    boxes1, boxes2, reduction, eps
+        See `generalized_box_iou_loss`, also for the result and errors.
 
     References
     ----------
