@@ -7,6 +7,7 @@ from weft.vision import _lazy
 if TYPE_CHECKING:
     from weft.vision.models import detection as detection
     from weft.vision.models import optical_flow as optical_flow
+    from weft.vision.models import quantization as quantization
     from weft.vision.models import segmentation as segmentation
     from weft.vision.models import video as video
     from weft.vision.models._api import *
@@ -94,5 +95,5 @@ else:
                 VisionTransformer vit_b_16 vit_b_32 vit_h_14 vit_l_16 vit_l_32
             """,
         },
-        "detection optical_flow segmentation video",
+        "detection optical_flow quantization segmentation video",
     )
