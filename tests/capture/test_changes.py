@@ -4,6 +4,7 @@ Each program makes a function, what is done before its call number ``i``, and wh
 runs 20 times as it is and 20 times captured.
 """
 
+import io
 import logging
 import random
 import time
@@ -982,6 +983,27 @@ def captured_inside():
             model[0].weight.data = weft.ones(8, 4)
 
     return function, change, [model]
+
+
+@program
+def generator_seeded():
+    generator = weft.Generator()
+
+    def function(x):
+        return x + weft.rand(4, generator=generator.manual_seed(3))
+
+    return function, None, []
+
+
+@program
+def file_written():
+    file = io.BytesIO()
+
+    def function(x):
+        weft.save(x, file)
+        return x * 2
+
+    return function, None, []
 
 
 @program

@@ -23,6 +23,7 @@ from typing import Any, Final
 from weft._devices.devices import backend_of, device, resolve_device
 from weft._dtypes.dtypes import uint8
 from weft._engine.tensor import local
+from weft._interception.interceptors import side_effect
 from weft._interception.transforms import check_randomness
 from weft._processes import hold_during_fork, renew_in_child
 from weft._tensor.base import Tensor, wrap
@@ -119,6 +120,7 @@ class Generator:
             raise ValueError(
                 f"manual_seed: Overflow when unpacking long long: seed must be from -2**63 to 2**64 - 1, got {seed}"
             )
+        side_effect("it seeds a generator")
         with self._lock:
             self._seed = seed & HIGHEST_SEED
             if self._made is not None:
@@ -151,6 +153,7 @@ class Generator:
             If its bytes are no state.
         """
         array = state_bytes(new_state)
+        side_effect("it sets the state of a generator")
         with self._lock:
             self._stream.set_state(array)
             self._seed = self._made.initial_seed

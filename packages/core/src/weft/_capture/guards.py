@@ -29,7 +29,7 @@ from weft.random import Generator
 __all__ = ["CONSTANTS", "Guards", "Refused", "mode_now"]
 
 # Calls whose effect is on neither tensors nor what a guard compares.
-UNSEEN = frozenset("print input open warn manual_seed seed set_rng_state random setattr exec eval globals".split())
+UNSEEN = frozenset("print input open warn random setattr exec eval globals".split())
 # Modules of Python's whose functions have no effect but their result.
 PURE = frozenset(
     "abc builtins cmath collections contextlib copy dataclasses enum functools inspect itertools math numbers operator "

@@ -336,6 +336,10 @@ class Recorder(Interceptor):
 
     # What is no op
 
+    def side_effect(self, what: str) -> None:
+        """Refuse what a replay would leave out."""
+        self.refuse(f"{what}, which a replay would leave out")
+
     def live(self, owner: Any, name: str, function: Callable[[Any, Any], Any], args: Any, kwargs: Any) -> Any:
         """Run a call of what may also be run as it is, and note it with the ops that it is made of."""
         if args or kwargs:

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from weft._engine.tensor import intercept, local, state
 
-__all__ = ["Interceptor", "Operation", "intercepted", "is_watched", "operations", "run_live", "seen_as"]
+__all__ = ["Interceptor", "Operation", "intercepted", "is_watched", "operations", "run_live", "seen_as", "side_effect"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,6 +61,9 @@ class Interceptor:
     def live(self, owner: Any, name: str, function: Callable[[Any, Any], Any], args: Any, kwargs: Any) -> Any:
         """Run a call of an object whose attributes change from call to call, such as an optimizer's step."""
         return function(args, kwargs)
+
+    def side_effect(self, what: str) -> None:
+        """Hear of something that a program does and no op shows, such as a message to another process."""
 
     def __enter__(self) -> Self:
         local.interceptors = (*local.interceptors, self)
@@ -163,6 +166,12 @@ def run_live(owner: Any, name: str, function: Callable[[Any, Any], Any], args: A
     """
     stack = local.interceptors
     return stack[-1].live(owner, name, function, args, kwargs) if stack else function(args, kwargs)
+
+
+def side_effect(what: str) -> None:
+    """Tell the interceptor that sees this thread's ops first of something that no op shows."""
+    if local.interceptors:
+        local.interceptors[-1].side_effect(what)
 
 
 class Method(Operation):

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from weft._interception.interceptors import Interceptor, Operation, is_watched, method_operation, operations, run_live
+from weft._interception.interceptors import (
+    Interceptor,
+    Operation,
+    is_watched,
+    method_operation,
+    operations,
+    run_live,
+    side_effect,
+)
 from weft._tensor.base import Tensor
 from weft.ops._inplace import write_of
 from weft.ops._registry import registry
 
-__all__ = ["Interceptor", "Operation", "get_op", "is_watched", "run_live"]
+__all__ = ["Interceptor", "Operation", "get_op", "is_watched", "run_live", "side_effect"]
 
 
 def get_op(name: str) -> Callable[..., Any]:

@@ -17,6 +17,7 @@ from weft.distributed._work import StreamWork, Work
 from weft.distributed.communicators.base import Communicator
 from weft.distributed.communicators.single import SingleCommunicator
 from weft.distributed.stores.base import PrefixStore
+from weft.library.interceptors import side_effect
 
 __all__ = ["ProcessGroup", "Status"]
 
@@ -187,6 +188,7 @@ class ProcessGroup(GroupMethods):
         DistBackendError
             If it failed, or an earlier one did.
         """
+        side_effect(f"it calls {operation}")
         communicator = self.communicator(device_type)
         if self._failure is not None:
             raise DistBackendError(f"{operation}: the group {self.group_desc!r} failed before: {self._failure}")
@@ -252,6 +254,7 @@ class ProcessGroup(GroupMethods):
         async_op: bool,
     ) -> Work | None:
         """Send or receive: beside the collectives, in the order of this direction, peer and tag."""
+        side_effect(f"it calls {operation}")
         communicator = self.communicator(device_type)
 
         def run() -> int:
