@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 import weft
+from weft import vision
 from weft.vision import models
 from weft.vision.models import _utils, feature_extraction, swin_transformer, vision_transformer
 
@@ -146,6 +147,16 @@ def test_outputs_from_within_a_model_in_both_modes():
 def test_nodes_that_cannot_be_returned_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         feature_extraction.create_feature_extractor(weft.nn.Sequential(weft.nn.ReLU()), **wrong)
+
+
+def test_readers_of_pictures_and_videos_are_named():
+    vision.set_image_backend("PIL")
+    vision.set_video_backend("pyav")
+    assert (vision.get_image_backend(), vision.get_video_backend()) == ("PIL", "pyav")
+    for choose in (vision.set_image_backend, vision.set_video_backend):
+        with pytest.raises(ValueError, match="Invalid backend 'accimage'"):
+            choose("accimage")
+    vision.disable_beta_transforms_warning()
 
 
 def test_children_are_called_as_far_as_they_are_needed():

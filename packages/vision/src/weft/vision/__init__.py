@@ -12,5 +12,15 @@ if TYPE_CHECKING:
     from weft.vision import transforms as transforms
     from weft.vision import tv_tensors as tv_tensors
     from weft.vision import utils as utils
+    from weft.vision._backends import *
 else:
-    __all__ = _lazy.lazy_package(__name__, {}, "datasets io models ops transforms tv_tensors utils")
+    __all__ = _lazy.lazy_package(
+        __name__,
+        {
+            "_backends": """
+                disable_beta_transforms_warning get_image_backend get_video_backend set_image_backend
+                set_video_backend
+            """,
+        },
+        "datasets io models ops transforms tv_tensors utils",
+    )

@@ -9,7 +9,7 @@ import weft
 from weft import Tensor, nn
 from weft.nn import functional as F
 from weft.vision.models._api import WeightsEnum, pretrained
-from weft.vision.models._utils import _make_divisible, builder
+from weft.vision.models._utils import _make_divisible, builder, initialize
 from weft.vision.ops.misc import Conv2dNormActivation
 
 __all__ = ["MobileNet_V2_Weights", "MobileNetV2", "mobilenet_v2"]
@@ -97,27 +97,15 @@ class MobileNetV2(nn.Module):
         features.append(activated(width, self.last_channel, kernel_size=1))
         self.features = nn.Sequential(*features)
         self.classifier = nn.Sequential(nn.Dropout(p=dropout), nn.Linear(self.last_channel, num_classes))
-        for module in self.modules():
-            initialize(module)
+        initialize(
+            self,
+            lambda conv: nn.init.kaiming_normal_(conv.weight, mode="fan_out"),
+            lambda linear: nn.init.normal_(linear.weight, 0, 0.01),
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits (N, num_classes)."""
         return self.classifier(weft.flatten(F.adaptive_avg_pool2d(self.features(x), (1, 1)), 1))
-
-
-def initialize(module: nn.Module) -> None:
-    """Set the first weights of a layer."""
-    if isinstance(module, nn.Conv2d):
-        nn.init.kaiming_normal_(module.weight, mode="fan_out")
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)
-    elif isinstance(module, (nn.BatchNorm2d, nn.GroupNorm)):
-        nn.init.ones_(module.weight)
-        nn.init.zeros_(module.bias)
-    elif isinstance(module, nn.Linear):
-        nn.init.normal_(module.weight, 0, 0.01)
-        if module.bias is not None:
-            nn.init.zeros_(module.bias)
 
 
 mobilenet_v2 = builder("mobilenet_v2", MobileNet_V2_Weights, MobileNetV2)

@@ -8,7 +8,7 @@ from typing import Any
 import weft
 from weft import Tensor, nn
 from weft.vision.models._api import WeightsEnum, pretrained
-from weft.vision.models._utils import builder
+from weft.vision.models._utils import builder, initialize
 
 __all__ = [
     "ResNet",
@@ -226,12 +226,7 @@ class ResNet(nn.Module):
         self._initialize(zero_init_residual)
 
     def _initialize(self, zero_init_residual: bool) -> None:
-        for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-            elif isinstance(module, (nn.BatchNorm2d, nn.GroupNorm)):
-                nn.init.constant_(module.weight, 1)
-                nn.init.constant_(module.bias, 0)
+        initialize(self, lambda conv: nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu"))
         if zero_init_residual:
             for module in self.modules():
                 last = getattr(module, {Bottleneck: "bn3", BasicBlock: "bn2"}.get(type(module), ""), None)

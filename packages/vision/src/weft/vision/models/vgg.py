@@ -8,7 +8,7 @@ from typing import Any
 import weft
 from weft import Tensor, nn
 from weft.vision.models._api import WeightsEnum, pretrained
-from weft.vision.models._utils import builder
+from weft.vision.models._utils import builder, initialize
 
 __all__ = [
     "VGG",
@@ -73,7 +73,13 @@ class VGG19_Weights(WeightsEnum):
 
 
 WIDTHS = (64, 128, 256, 512, 512)
-DEPTHS = {11: (1, 1, 2, 2, 2), 13: (2, 2, 2, 2, 2), 16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
+DEPTHS = {"A": (1, 1, 2, 2, 2), "B": (2, 2, 2, 2, 2), "D": (2, 2, 3, 3, 3), "E": (2, 2, 4, 4, 4)}
+
+# The arguments of `make_layers` for each network, by its letter in table 1 of the paper.
+cfgs: dict[str, list[Any]] = {
+    letter: [each for count, width in zip(depths, WIDTHS) for each in [*[width] * count, "M"]]
+    for letter, depths in DEPTHS.items()
+}
 
 
 class VGG(nn.Module):
@@ -104,27 +110,15 @@ class VGG(nn.Module):
             nn.Linear(4096, num_classes),
         )
         if init_weights:
-            for module in self.modules():
-                initialize(module)
+            initialize(
+                self,
+                lambda conv: nn.init.kaiming_normal_(conv.weight, mode="fan_out", nonlinearity="relu"),
+                lambda linear: nn.init.normal_(linear.weight, 0, 0.01),
+            )
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits (N, num_classes)."""
         return self.classifier(weft.flatten(self.avgpool(self.features(x)), 1))
-
-
-def initialize(module: nn.Module) -> None:
-    """Set the first weights of a layer."""
-    if isinstance(module, nn.Conv2d):
-        nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-        if module.bias is not None:
-            nn.init.constant_(module.bias, 0)
-    elif isinstance(module, nn.BatchNorm2d):
-        nn.init.constant_(module.weight, 1)
-        nn.init.constant_(module.bias, 0)
-    elif isinstance(module, nn.Linear):
-        nn.init.normal_(module.weight, 0, 0.01)
-        if module.bias is not None:
-            nn.init.constant_(module.bias, 0)
 
 
 def make_layers(cfg: list[Any], batch_norm: bool = False) -> nn.Sequential:
@@ -143,9 +137,8 @@ def make_layers(cfg: list[Any], batch_norm: bool = False) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-def _vgg(depth: int, batch_norm: bool, **kwargs: Any) -> VGG:
-    cfg = [each for count, width in zip(DEPTHS[depth], WIDTHS) for each in [*[width] * count, "M"]]
-    return VGG(make_layers(cfg, batch_norm), **kwargs)
+def _vgg(cfg: str, batch_norm: bool, **kwargs: Any) -> VGG:
+    return VGG(make_layers(cfgs[cfg], batch_norm), **kwargs)
 
 
 def _leave_uninitialized(weights: WeightsEnum, kwargs: dict[str, Any]) -> None:
@@ -153,11 +146,11 @@ def _leave_uninitialized(weights: WeightsEnum, kwargs: dict[str, Any]) -> None:
 
 
 _builder = partial(builder, adapt=_leave_uninitialized)
-vgg11 = _builder("vgg11", VGG11_Weights, _vgg, 11, False)
-vgg11_bn = _builder("vgg11_bn", VGG11_BN_Weights, _vgg, 11, True)
-vgg13 = _builder("vgg13", VGG13_Weights, _vgg, 13, False)
-vgg13_bn = _builder("vgg13_bn", VGG13_BN_Weights, _vgg, 13, True)
-vgg16 = _builder("vgg16", VGG16_Weights, _vgg, 16, False)
-vgg16_bn = _builder("vgg16_bn", VGG16_BN_Weights, _vgg, 16, True)
-vgg19 = _builder("vgg19", VGG19_Weights, _vgg, 19, False)
-vgg19_bn = _builder("vgg19_bn", VGG19_BN_Weights, _vgg, 19, True)
+vgg11 = _builder("vgg11", VGG11_Weights, _vgg, "A", False)
+vgg11_bn = _builder("vgg11_bn", VGG11_BN_Weights, _vgg, "A", True)
+vgg13 = _builder("vgg13", VGG13_Weights, _vgg, "B", False)
+vgg13_bn = _builder("vgg13_bn", VGG13_BN_Weights, _vgg, "B", True)
+vgg16 = _builder("vgg16", VGG16_Weights, _vgg, "D", False)
+vgg16_bn = _builder("vgg16_bn", VGG16_BN_Weights, _vgg, "D", True)
+vgg19 = _builder("vgg19", VGG19_Weights, _vgg, "E", False)
+vgg19_bn = _builder("vgg19_bn", VGG19_BN_Weights, _vgg, "E", True)
