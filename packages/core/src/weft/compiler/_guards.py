@@ -216,7 +216,7 @@ class Guards:
                         self.follow(inner, f"{path}.{name}")
 
     def follow_function(self, function: Any, path: str) -> None:
-        if is_of_library(function.__module__ or ""):
+        if is_of_library(function.__globals__.get("__name__", "")):  # decorators give away their `__module__`
             self.follow_cells(function, path)
             return
         self.follow_cells(function, path)

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy
 
-from weft._capture.comparison import compare
-from weft._capture.guards import Guards, Refused, mode_now
-from weft._capture.program import Program
-from weft._capture.recording import Outside, Read, Recorder, Recording, Slot, Value, memory_of
 from weft._engine.dispatch import freed, make
 from weft._engine.tensor import Node, TensorBase, local, state
+from weft.compiler._comparison import compare
+from weft.compiler._guards import Guards, Refused, mode_now
+from weft.compiler._program import Program
+from weft.compiler._recording import Outside, Read, Recorder, Recording, Slot, Value, memory_of
 from weft.utils._pytree import tree_flatten, tree_map
 
 __all__ = ["Captured", "captured_functions", "current"]

@@ -1,6 +1,6 @@
 """`compile`: functions whose kernel calls are recorded once and run again, and what programs ask and tell a compiler.
 
-What is recorded, and when a recording is good, is in docs/capturing.md; the parts are in `weft._capture`.
+What is recorded, and when a recording is good, is in docs/capturing.md; why so, in the README of this folder.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy
 
-from weft._capture.captured import Captured, captured_functions, current
-from weft._capture.recording import Recorder
 from weft._engine.tensor import local
 from weft._tensor.base import Tensor
 from weft._tensor.interop import from_numpy
+from weft.compiler._captured import Captured, captured_functions, current
+from weft.compiler._recording import Recorder
 from weft.utils._pytree import tree_map
 
 __all__ = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft._capture.guards import Refused
-from weft._capture.recording import Call, Outside, Recording, Slot
+from weft.compiler._guards import Refused
+from weft.compiler._recording import Call, Outside, Recording, Slot
 
 __all__ = ["compare"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy
 
-from weft._capture.recording import Call, Change, Outside, Recording, Slot, Value
 from weft._devices.devices import cpu
 from weft._engine.dispatch import make
 from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import TensorBase, Version, local, run_quietly, set_grad
+from weft.compiler._recording import Call, Change, Outside, Recording, Slot, Value
 from weft.ops._declare import Declaration
 from weft.random import default_generator_of
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy
 
-from weft._capture.guards import CONSTANTS, Guards, Refused
 from weft._engine.dispatch import OpNode, PairNode
 from weft._engine.tensor import Node, TensorBase
 from weft._errors import is_own
 from weft._interception.interceptors import Interceptor
+from weft.compiler._guards import CONSTANTS, Guards, Refused
 from weft.random import Generator
 from weft.utils._pytree import tree_map
 

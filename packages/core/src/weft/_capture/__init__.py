@@ -1,1 +1,0 @@
-"""Capture: a function's kernel calls, recorded once and run again without dispatch, autograd and modules."""
