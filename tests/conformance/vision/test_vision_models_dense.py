@@ -142,7 +142,11 @@ def made(name: str, library: Library) -> Any:
     library.tensors.manual_seed(0)
     if name in SMALL:
         return SMALL[name](library)
-    options = {} if name.startswith("ssd") else {"min_size": 96, "max_size": 150}
+    options: dict[str, Any] = {} if name.startswith("ssd") else {"min_size": 96, "max_size": 150}
+    options["box_score_thresh" if "rcnn" in name else "score_thresh"] = 0.01
+    if "rcnn" in name:
+        options.update(rpn_post_nms_top_n_train=100, rpn_post_nms_top_n_test=40)
+        options.update(box_batch_size_per_image=32, box_detections_per_img=20)
     if name.startswith("keypoint"):
         return library.build(name, num_keypoints=POINTS, **options)
     return library.build(name, num_classes=CLASSES, **options)

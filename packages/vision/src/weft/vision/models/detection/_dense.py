@@ -79,8 +79,8 @@ class DenseDetector(Detector):
         for number, (boxes, size) in enumerate(zip(anchors, image_shapes)):
             levels = [{name: each[level][number] for name, each in head_outputs.items()} for level in range(len(boxes))]
             parts = [self._best(outputs, level, size) for outputs, level in zip(levels, boxes)]
-            joined = (weft.cat(list(each)) for each in zip(*parts))
-            found.append(apart(*joined, self.nms_thresh, self.detections_per_img))
+            best, scores, labels = (weft.cat(list(each)) for each in zip(*parts))
+            found.append(apart(best, scores, labels, self.nms_thresh, self.detections_per_img))
         return found
 
     def _best(

@@ -113,7 +113,8 @@ def _init_convolutions(layers: Any) -> None:
     for layer in layers:
         if isinstance(layer, nn.Conv2d):
             init.normal_(layer.weight, std=0.01)
-            init.zeros_(layer.bias)
+            if layer.bias is not None:
+                init.zeros_(layer.bias)
 
 
 class FCOSClassificationHead(nn.Module):

@@ -163,7 +163,7 @@ class KeypointRCNNPredictor(nn.Module):
         super().__init__()
         self.kps_score_lowres = nn.ConvTranspose2d(in_channels, num_keypoints, 4, stride=2, padding=1)
         init.kaiming_normal_(self.kps_score_lowres.weight, mode="fan_out", nonlinearity="relu")
-        init.zeros_(self.kps_score_lowres.bias)
+        init.constant_(self.kps_score_lowres.bias, 0)  # type: ignore[arg-type]
         self.up_scale = 2
         self.out_channels = num_keypoints
 

@@ -165,7 +165,7 @@ class RetinaNetRegressionHead(_Tower):
         super().__init__(in_channels, norm_layer)
         self.bbox_reg = nn.Conv2d(in_channels, num_anchors * 4, 3, padding=1)
         init.normal_(self.bbox_reg.weight, std=0.01)
-        init.zeros_(self.bbox_reg.bias)
+        init.constant_(self.bbox_reg.bias, 0.0)  # type: ignore[arg-type]
         self._init_convolutions()
         self.box_coder = BoxCoder(weights=(1.0, 1.0, 1.0, 1.0))
         self._loss_type = "l1"

@@ -133,8 +133,8 @@ class GeneralizedRCNNTransform(nn.Module):
         channels, *sides = self.max_by_axis([list(image.shape) for image in images])
         height, width = (-(-side // size_divisible) * size_divisible for side in sides)
         batch = images[0].new_zeros(len(images), channels, height, width)
-        for place, image in zip(batch, images):
-            place[: image.shape[0], : image.shape[1], : image.shape[2]] = image
+        for number, image in enumerate(images):
+            batch[number, : image.shape[0], : image.shape[1], : image.shape[2]] = image
         return batch
 
     def postprocess(

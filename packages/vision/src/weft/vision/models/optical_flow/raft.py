@@ -184,9 +184,9 @@ class MotionEncoder(nn.Module):
         self.convcorr1 = Conv2dNormActivation(in_channels_corr, corr_layers[0], 1, norm_layer=None)
         self.convcorr2: nn.Module = nn.Identity()
         if len(corr_layers) == 2:
-            self.convcorr2 = Conv2dNormActivation(*corr_layers, 3, norm_layer=None)
+            self.convcorr2 = Conv2dNormActivation(corr_layers[0], corr_layers[1], 3, norm_layer=None)
         self.convflow1 = Conv2dNormActivation(2, flow_layers[0], 7, norm_layer=None)
-        self.convflow2 = Conv2dNormActivation(*flow_layers, 3, norm_layer=None)
+        self.convflow2 = Conv2dNormActivation(flow_layers[0], flow_layers[1], 3, norm_layer=None)
         joined = corr_layers[-1] + flow_layers[-1]
         self.conv = Conv2dNormActivation(joined, out_channels - 2, 3, norm_layer=None)
         self.out_channels = out_channels

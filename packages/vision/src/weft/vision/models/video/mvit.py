@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import weft
-from weft import Tensor, nn
+from weft import Tensor, fx, nn
 from weft.nn import functional as F
 from weft.nn import init
 from weft.vision.models._api import WeightsEnum, pretrained
@@ -46,6 +46,50 @@ class MSBlockConfig:
     stride_kv: list[int]
 
 
+# Functions that a symbolic trace records as one call: what they do depends on sizes, or they write in place.
+
+
+@fx.wrap
+def as_volume(x: Tensor, sizes: Sizes) -> Tensor:
+    """Tokens (N, heads, 1 + T * H * W, C), or without heads, as volumes (N * heads, C, T, H, W) without the first."""
+    if x.dim() not in (3, 4):
+        raise ValueError(f"Unsupported input dimension {x.shape}")
+    tokens = x[..., 1:, :].transpose(-2, -1)
+    return tokens.reshape(-1, x.shape[-1], *sizes)
+
+
+@fx.wrap
+def as_tokens(volume: Tensor, x: Tensor) -> Tensor:
+    """Volumes as the tokens that they were, after the first of these."""
+    pooled = volume.flatten(2).transpose(1, 2)
+    return weft.cat([x[..., :1, :], pooled.reshape(*x.shape[:-2], -1, x.shape[-1])], dim=-2)
+
+
+@fx.wrap
+def add_relative_scores(
+    scores: Tensor, query: Tensor, query_sizes: Sizes, key_sizes: Sizes, time: Tensor, rows: Tensor, columns: Tensor
+) -> Tensor:
+    """Add `relative_scores` to the scores (N, heads, queries, keys) of all but the token of the class, in place."""
+    scores[:, :, 1:, 1:] += relative_scores(query[:, :, 1:], query_sizes, key_sizes, (time, rows, columns))
+    return scores
+
+
+@fx.wrap
+def add_queries(x: Tensor, query: Tensor, with_class: bool) -> Tensor:
+    """Add queries to tokens (N, heads, count, C) in place, with or without the token of the class."""
+    first = 0 if with_class else 1
+    x[:, :, first:] += query[:, :, first:]
+    return x
+
+
+@fx.wrap
+def as_clips(x: Tensor) -> Tensor:
+    """Clips (N, 3, T, H, W) as they are, and pictures (N, 3, H, W) as clips of one frame."""
+    if x.dim() not in (4, 5):
+        raise ValueError(f"Unsupported input dimension {x.shape}")
+    return x.unsqueeze(2) if x.dim() == 4 else x
+
+
 class Pool(nn.Module):
     """Pool tokens (N, heads, 1 + T * H * W, C), or without heads, as a volume; the first, of the class, stays.
 
@@ -73,21 +117,14 @@ class Pool(nn.Module):
 
     def forward(self, x: Tensor, thw: Sizes) -> tuple[Tensor, Sizes]:
         """Return the tokens and their frames, rows and columns."""
-        if x.dim() not in (3, 4):
-            raise ValueError(f"Unsupported input dimension {x.shape}")
-        without_heads = x.dim() == 3
-        x = x.unsqueeze(1) if without_heads else x
-        batch, heads, _, channels = x.shape
-        class_token, tokens = x[:, :, :1], x[:, :, 1:]
-        volume = tokens.transpose(2, 3).reshape(batch * heads, channels, *thw)
+        volume = as_volume(x, thw)
         if self.norm_before_pool and self.norm_act is not None:
             volume = self.norm_act(volume)
         volume = self.pool(volume)
-        pooled = volume.reshape(batch, heads, channels, -1).transpose(2, 3)
-        x = weft.cat([class_token, pooled], dim=2)
+        x = as_tokens(volume, x)
         if not self.norm_before_pool and self.norm_act is not None:
             x = self.norm_act(x)
-        return x.squeeze(1) if without_heads else x, tuple(volume.shape[2:])
+        return x, volume.shape[2:]
 
 
 def relative_positions(embedding: Tensor, queries: int, keys: int) -> Tensor:
@@ -205,17 +242,17 @@ class MultiscaleAttention(nn.Module):
         q, k, v = joined.transpose(1, 3).unbind(dim=2)  # (N, heads, count, head_dim)
         key_sizes = thw
         if self.pool_k is not None and self.pool_v is not None:
-            (k, key_sizes), (v, _) = self.pool_k(k, thw), self.pool_v(v, thw)
+            k, key_sizes = self.pool_k(k, thw)
+            v = self.pool_v(v, thw)[0]
         if self.pool_q is not None:
             q, thw = self.pool_q(q, thw)
         scores = (self.scaler * q) @ k.transpose(2, 3)
         if self.rel_pos_t is not None and self.rel_pos_h is not None and self.rel_pos_w is not None:
             embeddings = self.rel_pos_t, self.rel_pos_h, self.rel_pos_w
-            scores[:, :, 1:, 1:] += relative_scores(q[:, :, 1:], thw, key_sizes, embeddings)
+            scores = add_relative_scores(scores, q, thw, key_sizes, *embeddings)
         x = scores.softmax(dim=-1) @ v
         if self.residual_pool:
-            first = 0 if self.residual_with_cls_embed else 1
-            x[:, :, first:] += q[:, :, first:]
+            x = add_queries(x, q, self.residual_with_cls_embed)
         return self.project(x.transpose(1, 2).reshape(batch, -1, self.output_dim)), thw
 
 
@@ -286,7 +323,7 @@ class MultiscaleBlock(nn.Module):
         if self.project is not None and self.proj_after_attn:
             x = self.project(first)
         if self.pool_skip is not None:
-            x, _ = self.pool_skip(x, thw)
+            x = self.pool_skip(x, thw)[0]
         x = x + self.stochastic_depth(attended)
         second = self._normalized(self.norm2, x)
         if self.project is not None and not self.proj_after_attn:
@@ -414,10 +451,7 @@ class MViT(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return logits (N, num_classes) of clips, or of pictures (N, 3, H, W) for one frame."""
-        if x.dim() not in (4, 5):
-            raise ValueError(f"Unsupported input dimension {x.shape}")
-        clips = x.unsqueeze(2) if x.dim() == 4 else x
-        x = self.pos_encoding(self.conv_proj(clips).flatten(2).transpose(1, 2))
+        x = self.pos_encoding(self.conv_proj(as_clips(x)).flatten(2).transpose(1, 2))
         sizes: Sizes = (self.pos_encoding.temporal_size, *self.pos_encoding.spatial_size)
         for block in self.blocks:
             x, sizes = block(x, sizes)

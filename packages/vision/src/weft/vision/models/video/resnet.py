@@ -239,7 +239,8 @@ class VideoResNet(nn.Module):
                 init.zeros_(module.bias)
             elif isinstance(module, nn.Linear):
                 init.normal_(module.weight, 0, 0.01)
-                init.zeros_(module.bias)
+                if module.bias is not None:
+                    init.zeros_(module.bias)
         for module in self.modules():
             if zero_init_residual and isinstance(module, Bottleneck):
                 init.zeros_(module.conv3[1].weight)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import weft
-from weft import Tensor, nn
+from weft import Tensor, fx, nn
 from weft.nn import functional as F
 from weft.nn import init
 from weft.vision.models._api import WeightsEnum, pretrained
@@ -45,6 +45,10 @@ class Swin3D_B_Weights(WeightsEnum):
     DEFAULT = KINETICS400_V1
 
 
+# Functions that a symbolic trace records as one call: what they do depends on sizes.
+
+
+@fx.wrap
 def padded(x: Tensor, axes: Sequence[int], multiples: Sequence[int]) -> Tensor:
     """``x`` with zeros behind, so that its sizes along consecutive axes are multiples."""
     behind = [-x.shape[axis] % multiple for axis, multiple in zip(axes, multiples)]
@@ -79,6 +83,23 @@ def attention_mask(x: Tensor, window: Sequence[int], shift: Sequence[int]) -> Te
     return (region[:, None] != region[:, :, None]) * -100.0
 
 
+@fx.wrap
+def fitted_window(x: Tensor, window: list[int], shift: list[int]) -> tuple[list[int], list[int]]:
+    """Window and shift for features (N, T, H, W, C): no longer than these, and no shift where there is one window."""
+    sizes = x.shape[1:4]
+    fitted = [min(size, length) for size, length in zip(sizes, window)]
+    return fitted, [step if size > length else 0 for size, length, step in zip(sizes, window, shift)]
+
+
+@fx.wrap
+def window_bias(table: Tensor, index: Tensor, window: list[int]) -> Tensor:
+    """The biases (1, heads, tokens, tokens) of a window, from those of each distance."""
+    volume = math.prod(window)
+    # The first tokens' index, as in the published models, also for a window cut along rows or columns.
+    return table[index[:volume, :volume]].permute(2, 0, 1).contiguous().unsqueeze(0)
+
+
+@fx.wrap
 def shifted_window_attention_3d(
     input: Tensor,
     qkv_weight: Tensor,
@@ -193,16 +214,11 @@ class ShiftedWindowAttention3d(nn.Module):
 
     def get_relative_position_bias(self, window_size: list[int]) -> Tensor:
         """The biases (1, heads, tokens, tokens) of a window."""
-        volume = math.prod(window_size)
-        # The first tokens' index, as in the published models, also for a window cut along rows or columns.
-        biases = self.relative_position_bias_table[self.relative_position_index[:volume, :volume]]
-        return biases.permute(2, 0, 1).contiguous().unsqueeze(0)
+        return window_bias(self.relative_position_bias_table, self.relative_position_index, window_size)
 
     def forward(self, x: Tensor) -> Tensor:
         """Attend within windows of features (N, T, H, W, C)."""
-        fits = [size <= length for size, length in zip(x.shape[1:4], self.window_size)]  # one window: no shift
-        window = [size if fit else length for fit, size, length in zip(fits, x.shape[1:4], self.window_size)]
-        shift = [0 if fit else step for fit, step in zip(fits, self.shift_size)]
+        window, shift = fitted_window(x, self.window_size, self.shift_size)
         return shifted_window_attention_3d(
             x,
             self.qkv.weight,
