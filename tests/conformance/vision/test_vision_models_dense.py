@@ -144,6 +144,8 @@ def made(name: str, library: Library) -> Any:
         return SMALL[name](library)
     options: dict[str, Any] = {} if name.startswith("ssd") else {"min_size": 96, "max_size": 150}
     options["box_score_thresh" if "rcnn" in name else "score_thresh"] = 0.01
+    if name == "ssd300_vgg16":  # pixels up to 255 would give scores of exactly 1, without an order
+        options["image_std"] = [1.0, 1.0, 1.0]
     if "rcnn" in name:
         options.update(rpn_post_nms_top_n_train=100, rpn_post_nms_top_n_test=40)
         options.update(box_batch_size_per_image=32, box_detections_per_img=20)
