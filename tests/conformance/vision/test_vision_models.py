@@ -177,16 +177,19 @@ def test_state_and_output(name):
 
 @pytest.mark.parametrize("name", taken(GRADIENTS))
 def test_gradients(name):
+    """Classifiers in double precision: in single, rectifiers near 0 change either library's gradients by a hundredth."""
     theirs, ours = built(name)
     inputs = inputs_of(name)
     fit(theirs, inputs)
     ours.load_state_dict(translated(theirs.state_dict()))
+    if name in CLASSIFIERS:  # optical flow computes its coordinates in single precision
+        theirs, ours, inputs = theirs.double(), ours.double(), [each.double() for each in inputs]
     for model, each in ((theirs.eval(), inputs), (ours.eval(), ours_of(inputs))):
         sum((output * output).mean() for output in tensors(model(*each))).backward()
     expected = [each.grad for each in theirs.parameters() if each.grad is not None]
     scale = max(float(each.abs().max()) for each in expected)
     found = [each.grad / scale for each in ours.parameters() if each.grad is not None]
-    assert_close(found, [each / scale for each in expected], 1e-4)
+    assert_close(found, [each / scale for each in expected], 1e-6 if name in CLASSIFIERS else 1e-4)
 
 
 @pytest.mark.parametrize("name", [name for name in taken(NAMES) if name in CLASSIFIERS])
