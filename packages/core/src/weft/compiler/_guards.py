@@ -216,10 +216,9 @@ class Guards:
                         self.follow(inner, f"{path}.{name}")
 
     def follow_function(self, function: Any, path: str) -> None:
-        if is_of_library(function.__globals__.get("__name__", "")):  # decorators give away their `__module__`
-            self.follow_cells(function, path)
-            return
         self.follow_cells(function, path)
+        if is_of_library(function.__globals__.get("__name__", "")):  # decorators give away their `__module__`
+            return
         self.functions.append(function)
         for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.follow(default, path)
