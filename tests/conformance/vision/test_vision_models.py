@@ -177,7 +177,7 @@ def test_state_and_output(name):
 
 @pytest.mark.parametrize("name", taken(GRADIENTS))
 def test_gradients(name):
-    """Classifiers in double precision: in single, rectifiers near 0 change either library's gradients by a hundredth."""
+    """Classifiers in double precision: in single, rectifiers near 0 alter either library's gradients by a hundredth."""
     theirs, ours = built(name)
     inputs = inputs_of(name)
     fit(theirs, inputs)
