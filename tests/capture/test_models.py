@@ -204,6 +204,29 @@ def test_each_optimizer_steps_as_it_does_otherwise():
             del MAKERS[name]
 
 
+def test_parameters_of_several_dtypes_are_stepped_as_otherwise():
+    found = []
+    for capture in (False, True):
+        weft.manual_seed(0)
+        parts = [nn.Linear(4, 4), nn.Linear(4, 4).double(), nn.Linear(4, 2).bfloat16()]
+        model = nn.ModuleList(parts)
+        optimizer = weft.optim.Adam(model.parameters(), lr=0.01)
+
+        def step(x):
+            optimizer.zero_grad()  # noqa: B023
+            loss = parts[2](parts[1](parts[0](x).double()).bfloat16()).float().square().mean()  # noqa: B023
+            loss.backward()
+            optimizer.step()  # noqa: B023
+            return loss
+
+        called = weft.compile(step, fullgraph=True) if capture else step
+        x = weft.randn(3, 4)
+        losses = [called(x).item() for _ in range(20)]
+        found.append((losses, [each.detach().clone() for each in model.parameters()]))
+    assert found[0][0] == found[1][0]
+    assert all(map(weft.equal, found[0][1], found[1][1]))
+
+
 def test_two_threads_capture_each_its_own():
     def function(x):
         return (x * 2).sum() + weft.zeros(3).add_(1)

@@ -93,8 +93,9 @@ class Operation:
     def __init__(self, name: str, function: Callable[..., Any], signature: Callable[..., Any] | None = None) -> None:
         self.name = name
         self.function = function
-        # From the dispatch key and named arguments of a call: the same as a function of arrays, for captured lists.
-        self.array_function: Callable[[Any, dict[str, Any]], Callable[..., Any] | None] | None = None
+        # From the named arguments of a call, with dispatch keys in place of tensors: the same as a function of arrays,
+        # for captured lists; None where there is none.
+        self.array_function: Callable[[dict[str, Any]], Callable[..., Any] | None] | None = None
         self._source = signature or function
         operations[name] = self
 

@@ -215,6 +215,14 @@ class Segment:
             self.inputs[slot] = None
         return f"s{slot}"
 
+    def with_keys(self, value: Any) -> Any:
+        """A value with dispatch keys in place of arrays."""
+        if isinstance(value, Slot):
+            return self.recording.keys[value.number]
+        if isinstance(value, dict):
+            return {name: self.with_keys(each) for name, each in value.items()}
+        return [self.with_keys(each) for each in value] if type(value) is list else value
+
     def kernel_of(self, call: Call) -> Any:
         """The kernel that a declared op runs on these arrays, as the engine would choose it; None for another op."""
         first = next((slot for slot in slots_in(call.args)), None)
@@ -223,7 +231,7 @@ class Segment:
         key = self.recording.keys[first.number]
         if not isinstance(call.op, Declaration):
             make_function = getattr(call.op, "array_function", None)
-            return None if make_function is None else make_function(key, call.args)
+            return None if make_function is None else make_function(self.with_keys(call.args))
         op = call.op.op
         kernel = op.kernel(key)
         if isinstance(kernel, KernelBySize):

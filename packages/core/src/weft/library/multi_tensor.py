@@ -178,10 +178,15 @@ class MultiTensorStep:
         found: Callable[..., None] = backend.kernel(self.name, key.dtype, generic)
         return found
 
-    def array_function(self, key: DispatchKey, values: dict[str, Any]) -> Callable[..., None] | None:
+    def array_function(self, values: dict[str, Any]) -> Callable[..., None] | None:
         """The op that interceptors see as a function of its arguments' arrays; None if it is no single kernel."""
-        kernel, names, numbers = self.kernel(key), list(values), self._numbers
+        names, numbers = list(values), self._numbers
         columns = sum(isinstance(value, list) for value in values.values())
+        rows = [each for place, each in enumerate(values.values()) if place < columns and place not in numbers]
+        keys = {each for row in rows for each in row if isinstance(each, DispatchKey)}
+        if len(keys) != 1 or any(isinstance(values[name], DispatchKey) for name in names[columns:]):
+            return None
+        kernel = self.kernel(keys.pop())
 
         def step(*arrays: Any) -> None:
             given = list(arrays[:columns])

@@ -732,7 +732,7 @@ def count_steps(steps: Sequence[Tensor]) -> list[Any]:
 
 
 counting = Operation("optim::count_steps", count_steps)
-counting.array_function = lambda key, values: count_arrays
+counting.array_function = lambda values: count_arrays
 
 
 def count_arrays(steps: Sequence[Any]) -> list[float]:
