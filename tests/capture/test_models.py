@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -225,6 +226,18 @@ def test_parameters_of_several_dtypes_are_stepped_as_otherwise():
         found.append((losses, [each.detach().clone() for each in model.parameters()]))
     assert found[0][0] == found[1][0]
     assert all(map(weft.equal, found[0][1], found[1][1]))
+
+
+def test_objects_that_cannot_be_looked_at_are_no_tensors():
+    class Vanished:
+        pass
+
+    kept = Vanished()
+    proxy = weakref.proxy(kept)
+    del kept
+    captured = weft.compile(lambda x: x + 1, fullgraph=True)
+    assert [captured(weft.ones(1)).item() for _ in range(5)] == [2.0] * 5
+    del proxy
 
 
 def test_two_threads_capture_each_its_own():

@@ -543,7 +543,8 @@ def versions_of(tensors: Sequence[Any]) -> dict[int, int]:
 
 def tensors_alive() -> list[Any]:
     """All tensors of the program."""
-    return [each for each in gc.get_objects() if isinstance(each, TensorBase) and hasattr(each, "_array")]
+    # By its type: an object may say of itself what it likes, or raise, as a weak proxy of nothing does.
+    return [each for each in gc.get_objects() if issubclass(type(each), TensorBase) and hasattr(each, "_array")]
 
 
 def memory_of(array: Any) -> tuple[Any, ...]:

@@ -152,7 +152,7 @@ class Optimizer:
     A subclass steps along what it makes of the gradients; groups may differ in their options:
 
     >>> class Descent(Optimizer):
-    def __init__(self, params, lr):
+    ...     def __init__(self, params, lr):
     ...         super().__init__(params, {"lr": lr})
     ...
     ...     @weft.no_grad()
