@@ -32,6 +32,9 @@ WAITS = {
     "vision.ops.remove_small_boxes": SIZE,
     "vision.ops.masks_to_boxes": SIZE,
     "vision.ops.roi_align": "how many samples a bin has, where sampling_ratio does not say; torchvision's kernel knows",
+    "vision.ops.ps_roi_align": "the same",
+    "vision.ops.roi_pool": "how many cells the largest bin has; torchvision's kernel goes over each bin's own",
+    "vision.ops.ps_roi_pool": "the same",
 }
 WAITS |= dict.fromkeys(
     "cholesky inverse linalg.cholesky linalg.eigh linalg.eigvalsh linalg.inv linalg.lu_factor linalg.matrix_power "
