@@ -9,6 +9,7 @@ import logging
 import random
 import time
 import warnings
+import weakref
 from random import uniform
 
 import numpy as np
@@ -1004,6 +1005,59 @@ def file_written():
         return x * 2
 
     return function, None, []
+
+
+@program
+def filled_by_a_tensor():
+    def function(x):
+        return weft.full((2,), x[0, 0]) + weft.full_like(x[:2, 0], x[0, 1]) + x.new_full((2,), x[0, 2])
+
+    return function, None, []
+
+
+@program
+def argument_differentiated_before_a_step():
+    model = net()
+    optimizer = sgd(model)
+
+    def function(x):
+        x.requires_grad_()
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+        return x.grad.abs().sum()
+
+    return function, None, [model]
+
+
+@program
+def proxy_of_nothing():
+    settings = Settings()
+    settings.owner = weakref.proxy(Settings())
+    settings.s = 2.0
+
+    def function(x):
+        return x * settings.s
+
+    return function, None, []
+
+
+@program
+def variable_deleted():
+    scale = 2.0
+
+    def function(x):
+        try:
+            return x * scale
+        except NameError:
+            return x * 5
+
+    def change(i):
+        nonlocal scale
+        if i == 7:
+            del scale
+
+    return function, change, []
 
 
 @program

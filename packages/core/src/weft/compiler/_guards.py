@@ -89,8 +89,13 @@ class Guards:
         self.named: list[tuple[dict[str, Any], str]] = []  # globals
         self.tensors: list[Any] = []
         self.seen: dict[int, Any] = {}
-        self.follow(function, getattr(function, "__name__", type(function).__name__))
-        self.snapshot()
+        try:
+            self.follow(function, getattr(function, "__name__", type(function).__name__))
+            self.snapshot()
+        except Refused:
+            raise
+        except Exception as error:  # of an object that looks otherwise than it is, as proxies do
+            raise Refused(f"it reaches an object that cannot be looked into: {error!r}") from error
 
     def snapshot(self) -> None:
         """Remember what is there now."""
@@ -116,9 +121,12 @@ class Guards:
             map(same, chain.from_iterable(self.lists), self.items)
         ):
             return "a list that it uses"
-        for cell, content in zip(self.cells, self.contents):
-            if cell.cell_contents is not content:
-                return "a variable of the enclosing function"
+        try:
+            contents = [cell.cell_contents for cell in self.cells]
+        except ValueError:  # one was deleted
+            return "a variable of the enclosing function"
+        if not all(map(same, contents, self.contents)):
+            return "a variable of the enclosing function"
         for (place, name), content in zip(self.named, self.globals):
             if place.get(name) is not content:
                 return f"the global {name}"

@@ -321,7 +321,7 @@ class Recorder(Interceptor):
         try:
             shapes = [each._array.shape for each in flattened(result) if isinstance(each, TensorBase)]
             call = Call(op, noted, self.note_result(result), line, shapes)
-            if op.name in THE_SAME and result._array.size <= FEW:
+            if gives_the_same(call) and result._array.size <= FEW:
                 call.made = result._array.copy()
             self.made.calls.append(call)
         except Refused as error:
@@ -351,10 +351,10 @@ class Recorder(Interceptor):
             return function()
         try:
             guards = owner_guards()
+            made = Outside(function, self.changed_gradients(), caller(), name, guards)
         except Refused as error:
             self.refuse(str(error))
             return function()
-        made = Outside(function, self.changed_gradients(), caller(), name, guards)
         calls = self.made.calls
         self.made.versions += self.grown_versions()
         self.made.calls = made.calls = []
@@ -365,7 +365,9 @@ class Recorder(Interceptor):
             self.depth -= 1
             self.made.calls = calls
         made.versions = self.grown_versions()
-        if guards.changed() or self.changed_gradients() or result is not None or self.refused_outside:
+        gradients = [each._grad for each in self.known]
+        others = any(each is not self.gradients[id(one)]() for each, one in zip(gradients, self.known))
+        if guards.changed() or others or result is not None or self.refused_outside:
             made.calls = None  # it changes more than tensors, or is another list each time
         self.refused_outside = False
         calls.append(made)
@@ -545,6 +547,12 @@ def tensors_alive() -> list[Any]:
     """All tensors of the program."""
     # By its type: an object may say of itself what it likes, or raise, as a weak proxy of nothing does.
     return [each for each in gc.get_objects() if issubclass(type(each), TensorBase) and hasattr(each, "_array")]
+
+
+def gives_the_same(call: Call) -> bool:
+    """Whether an op gives the same each time: it takes no tensor, or one whose shape and dtype it follows."""
+    taken = sum(isinstance(each, Slot) for each in flattened(call.args))
+    return call.name in THE_SAME and taken <= ("new_" in call.name or call.name.endswith("_like"))
 
 
 def memory_of(array: Any) -> tuple[Any, ...]:
