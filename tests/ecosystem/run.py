@@ -5,7 +5,7 @@ script metadata, PEP 723). It prints labelled numbers. A program agrees if both 
 number within 1e-3 (absolute, or relative for larger ones). ``known.toml`` lists those that do not, with reasons.
 
     python tests/ecosystem/run.py [NAME ...]    by default all; a NAME is a part of a program's
-        --share N        a tenth of them, the N-th; "changed": the one that the sources of packages/ choose
+        --share N        one of 14 parts of them, the N-th; "changed": the one that the sources of packages/ choose
         --table FILE     write what was seen as a table in Markdown
         --missing        print what the programs need and is not installed, a line for each; run nothing
         --newest         the same without versions: whatever is newest
@@ -35,7 +35,7 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)(?![\w.]
 METADATA = re.compile(r"^# /// script\n((?:#.*\n)+?)# ///$", re.MULTILINE)
 TOLERANCE = 1e-3
 LIMIT = 900  # seconds for one run, on two cores
-SHARES = 10
+SHARES = 14
 TITLE = """# Libraries of PyTorch's that are tried
 
 Made by `tox -e ecosystem`: each program of [tests/ecosystem/programs](../tests/ecosystem/programs), run on PyTorch 2.13
@@ -130,7 +130,7 @@ def close(mine: str, yours: str) -> bool:
 
 
 def chosen(programs: list[Program], share: str) -> list[Program]:
-    """A tenth of the programs. The one that "changed" means follows from the sources, so one commit has one verdict."""
+    """One of the `SHARES` parts. Which one "changed" means follows from the sources: one commit has one verdict."""
     turn = turn_of_sources() if share == "changed" else int(share)
     return programs[turn % SHARES :: SHARES]
 
