@@ -1,5 +1,6 @@
 """Captured training steps give the losses, parameters, gradients, buffers, states and random numbers of eager ones."""
 
+import gc
 import subprocess
 import sys
 import threading
@@ -226,6 +227,16 @@ def test_parameters_of_several_dtypes_are_stepped_as_otherwise():
         found.append((losses, [each.detach().clone() for each in model.parameters()]))
     assert found[0][0] == found[1][0]
     assert all(map(weft.equal, found[0][1], found[1][1]))
+
+
+def test_what_the_collector_does_not_show_is_not_captured():
+    captured = weft.compile(lambda x: x + 1)
+    gc.freeze()
+    try:
+        assert [captured(weft.ones(1)).item() for _ in range(5)] == [2.0] * 5
+    finally:
+        gc.unfreeze()
+    assert weft.compiler.explain(captured).startswith("not captured: gc.freeze()")
 
 
 def test_objects_that_cannot_be_looked_at_are_no_tensors():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import gc
 import os
 import sys
 import threading
@@ -114,6 +115,9 @@ class Captured:
             self.refuse(key, f"there are {MOST} recordings already; the last change was of {changed or 'arguments'}")
             warnings.warn(f"{self.refusals[key]}: {named(self.function)} runs as it is", UserWarning, stacklevel=4)
             return self.function(*args, **kwargs)
+        if gc.get_freeze_count():  # a recording looks at all tensors that are alive, and would miss these
+            self.refuse(key, "gc.freeze() has hidden objects from the look at what a function changes")
+            return self.function(*args, **kwargs)
         try:
             guards = Guards(self.function)
         except Refused as error:
@@ -163,7 +167,8 @@ class Captured:
     def replay(self, variant: Variant, key: Any, args: Any, kwargs: Any, leaves: list[Any]) -> Any:
         """Run the list; or the function, to compare both."""
         variant.replays += 1
-        if variant.replays >= 4 and variant.replays & (variant.replays - 1) == 0 and self.lock.acquire(blocking=False):
+        due = variant.replays >= 4 and variant.replays & (variant.replays - 1) == 0 and not gc.get_freeze_count()
+        if due and self.lock.acquire(blocking=False):
             try:
                 return self.audit(variant, key, args, kwargs, leaves)
             finally:
