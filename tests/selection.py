@@ -22,8 +22,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FIXED = 32  # one in so many is always taken
-MOST = 16  # of the cases of changed sources at most one in so many of all
+FIXED = 48  # one in so many is always taken
+MOST = 24  # of the cases of changed sources at most one in so many of all
 
 
 def chosen(names: Iterable[str], setting: str, modules: Callable[[str], set[str]]) -> list[str]:
