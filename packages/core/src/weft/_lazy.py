@@ -21,6 +21,7 @@ FIRST_PARTY = {
     "weft.utils.flop_counter": "weft-nn",
     "weft.fx": "weft-nn",
     "weft.ao": "weft-nn",
+    "weft.serve": "weft-nn",
     "weft.ray": "weft-distributed",
     "weft.text": "weft-text",
     "weft.vision": "weft-vision",
