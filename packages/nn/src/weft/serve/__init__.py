@@ -3,9 +3,9 @@
 `weft.serve.mlserver`, `weft.serve.litserve` and `weft.serve.ray` adapt an `InferenceModel` to their servers.
 """
 
-from weft.serve.protocol import InferenceError, TensorSpec
-from weft.serve.model import InferenceModel
 from weft.serve.batching import Batcher
 from weft.serve.endpoints import Endpoints
+from weft.serve.model import InferenceModel
+from weft.serve.protocol import InferenceError, TensorSpec
 
 __all__ = ["Batcher", "Endpoints", "InferenceError", "InferenceModel", "TensorSpec"]

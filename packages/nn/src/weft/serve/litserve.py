@@ -1,6 +1,6 @@
 """LitServe: a LitAPI, and a server with the protocol's paths. See docs/deployment.md."""
 
-from __future__ import annotations
+# Without annotations from __future__: LitServe compares those of `decode_request` and `encode_response` with classes.
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ __all__ = ["WeftAPI", "make_server"]
 Decoded = tuple[dict[str, Any], list[Tensor]]
 
 
-class WeftAPI(LitAPI):
+class WeftAPI(LitAPI):  # type: ignore[misc]
     """A model of weft's in LitServe, at ``/v2/models/NAME/infer``.
 
     Parameters
@@ -54,8 +54,8 @@ class WeftAPI(LitAPI):
 
     # LitServe fails a whole batch if one of its requests raises. So an error goes on as a value, to the response.
 
-    def decode_request(self, request: Request) -> Decoded | InferenceError:
-        """Read a request's tensors, or what is wrong with it."""
+    def decode_request(self, request: Request) -> Any:
+        """Read the tensors of a request, whose JSON LitServe has parsed, or what is wrong with it."""
         try:
             return request, self.model.decode(request)
         except InferenceError as error:
@@ -94,8 +94,8 @@ class WeftAPI(LitAPI):
 def make_server(api: WeftAPI, **options: Any) -> LitServer:
     """Return a LitServer of the protocol's paths.
 
-    Beside inference: ``/v2/health/live``, ``/v2/health/ready``, ``/v2/models/NAME`` and ``/v2/models/NAME/ready``. Errors
-    of LitServe and its framework have the protocol's form, and a body that is no JSON gets a 400.
+    Beside inference: ``/v2/health/live``, ``/v2/health/ready``, ``/v2/models/NAME`` and ``/v2/models/NAME/ready``.
+    Errors of LitServe and its framework have the protocol's form, and a body that is no JSON gets a 400.
 
     Parameters
     ----------
@@ -110,26 +110,25 @@ def make_server(api: WeftAPI, **options: Any) -> LitServer:
     """
     model = api.model
     server = LitServer(api, healthcheck_path="/v2/health/ready", **options)
-    app = server.app
 
-    @app.get("/v2/health/live")
     async def live() -> dict[str, bool]:
         return {"live": True}
 
-    @app.get(f"/v2/models/{model.name}")
     async def metadata() -> dict[str, Any]:
         return model.metadata()
 
-    @app.get(f"/v2/models/{model.name}/ready")
     async def ready() -> JSONResponse:
         states = (server.workers_setup_status or {}).values()
         is_ready = bool(states) and all(state == "ready" for state in states)
         return JSONResponse({"ready": is_ready}, 200 if is_ready else 503)
 
-    @app.exception_handler(HTTPException)
-    async def error(request: Request, raised: HTTPException) -> JSONResponse:
-        if isinstance(raised.__cause__, ValueError):  # LitServe read the body, and says 500 for what is no JSON
-            return JSONResponse({"error": f"the request is not JSON: {raised.__cause__}"}, 400)
-        return JSONResponse({"error": str(raised.detail)}, raised.status_code)
+    async def answer_error(request: Request, error: Exception) -> JSONResponse:
+        if isinstance(error.__cause__, ValueError):  # LitServe read the body, and says 500 for what is no JSON
+            return JSONResponse({"error": f"the request is not JSON: {error.__cause__}"}, 400)
+        return JSONResponse({"error": str(getattr(error, "detail", error))}, getattr(error, "status_code", 500))
 
+    server.app.add_api_route("/v2/health/live", live)
+    server.app.add_api_route(f"/v2/models/{model.name}", metadata)
+    server.app.add_api_route(f"/v2/models/{model.name}/ready", ready)
+    server.app.add_exception_handler(HTTPException, answer_error)
     return server

@@ -15,7 +15,7 @@ from weft.serve.protocol import InferenceError
 __all__ = ["WeftRuntime"]
 
 
-class WeftRuntime(MLModel):
+class WeftRuntime(MLModel):  # type: ignore[misc]
     """A model of weft's in MLServer.
 
     Of ``model-settings.json`` it reads ``parameters.uri`` (the file), ``inputs`` and ``outputs``, and under

@@ -121,8 +121,8 @@ class InferenceModel:
     def _load_state_dict(self, path: str | Path) -> Module:
         if self.build is None:
             raise ValueError(
-                f"InferenceModel: {str(path)!r} holds weights only; give build=, which makes the module they belong to: "
-                'a function, or its name as "package.module:function"'
+                f"InferenceModel: {str(path)!r} holds weights only; give build=, which makes the module that they "
+                'belong to: a function, or its name as "package.module:function"'
             )
         module = _imported(self.build)()
         module.load_state_dict(weft.load(path, map_location="cpu"))
@@ -150,8 +150,8 @@ class InferenceModel:
         sizes = [batch if axis == 0 and size == -1 else size for axis, size in enumerate(spec.shape)]
         if -1 in sizes:
             raise ValueError(
-                f"InferenceModel: input {spec.name!r} of shape {list(spec.shape)} has sizes besides the batch that may be "
-                "any: give examples=, to warm with"
+                f"InferenceModel: input {spec.name!r} of shape {list(spec.shape)} has sizes besides the batch that may "
+                "be any: give examples=, to warm with"
             )
         return weft.zeros(sizes, dtype=spec.dtype)
 

@@ -181,7 +181,7 @@ def _shape(entry: dict[str, Any], spec: TensorSpec) -> tuple[int, ...]:
 
 
 def _array(data: list[Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
-    """Read JSON's elements into an array that `spec`'s dtype holds exactly, or rounded if it is a floating point one."""
+    """Read JSON's elements into an array that `spec`'s dtype holds: exactly, or rounded if it is a floating one."""
     try:
         array = np.array(data)
     except (ValueError, OverflowError) as error:
