@@ -30,7 +30,7 @@ from contestants import Contestant
 from rounds import Measurement
 from suites import distributed, processes, threads
 
-TIMED = ("overhead", "kernels", "training", "loading", "transforms", "vision", "detection")
+TIMED = ("overhead", "kernels", "training", "loading", "transforms", "vision", "detection", "text")
 OF_PROCESSES: dict[str, tuple[Callable[[list[Contestant], int], list[Measurement]], int]] = {
     "memory": (processes.memory_of_training, 5),
     "import": (processes.importing, 11),

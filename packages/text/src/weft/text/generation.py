@@ -6,7 +6,8 @@ Only methods of tensors are used, so that the tensors may be another framework's
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Any
 
 import weft
 from weft import Generator, Tensor
@@ -14,15 +15,20 @@ from weft import Generator, Tensor
 
 @weft.no_grad()
 def generate(
-    model: Callable[[Tensor], Tensor],
+    model: Callable[..., Tensor],
     prompt: Tensor,
     max_new_tokens: int,
     *,
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    repetition_penalty: float = 1.0,
+    presence_penalty: float = 0.0,
+    frequency_penalty: float = 0.0,
     block_size: int | None = None,
-    stop_token: int | None = None,
+    attention_mask: Tensor | None = None,
+    stop_token: int | Collection[int] | None = None,
+    stream: Callable[[Tensor], object] | None = None,
     generator: Generator | None = None,
 ) -> Tensor:
     """Continue sequences of tokens.
@@ -31,7 +37,8 @@ def generate(
     ----------
     model : callable
         From tokens of shape (B, T) to logits of shape (B, T, V), or (B, V) for the last place alone.
-        A module should be in eval mode.
+        A module should be in eval mode. One with a method ``make_cache``, such as `weft.text.models.Decoder`, is given
+        the new tokens and the cache of what came before; any other computes the whole sequence for each token.
     prompt : Tensor, int64, shape (B, T) or (T,)
         What comes before; at least one token.
     max_new_tokens : int
@@ -42,10 +49,21 @@ def generate(
         Draw from the k most probable tokens only.
     top_p : float, optional
         Draw from the fewest tokens whose probabilities sum to at least p (nucleus sampling, arXiv:1904.09751).
+    repetition_penalty : float, default 1
+        Divides the positive logits, and multiplies the negative ones, of the tokens in prompt and continuation
+        (arXiv:1909.05858).
+    presence_penalty, frequency_penalty : float, default 0
+        Subtracted from the logits of the tokens in the continuation: once, and as often as each is in it.
     block_size : int, optional
-        The model sees at most so many of the last tokens.
-    stop_token : int, optional
-        End when each sequence has had it; what follows it in a sequence that had it earlier is the same token again.
+        The model sees at most so many of the last tokens; no cache is used then.
+    attention_mask : Tensor, shape of the prompt, optional
+        1 or True for tokens, 0 for the padding on the left of shorter prompts. It is given to the model as the argument
+        of this name.
+    stop_token : int or collection of int, optional
+        End when each sequence has had one of them; what follows it in a sequence that had it earlier is the same token
+        again.
+    stream : callable, optional
+        Called with each new token of the sequences, of shape (B,), as soon as it is there.
     generator : Generator, optional
         The source of random numbers; by default that of the device.
 
@@ -57,7 +75,7 @@ def generate(
     Raises
     ------
     ValueError
-        If the prompt is empty or has another shape, or an option is out of range.
+        If the prompt is empty or has another shape, it is padded on the right, or an option is out of range.
 
     Examples
     --------
@@ -66,23 +84,92 @@ def generate(
     >>> generate(count_on, weft.tensor([7]), 5, temperature=0)
     tensor([7, 8, 9, 0, 1, 2])
     """
-    _check_options(prompt, max_new_tokens, temperature, top_k, top_p, block_size)
+    _check_options(prompt, max_new_tokens, temperature, top_k, top_p, repetition_penalty, block_size)
     given = prompt.unsqueeze(0) if prompt.dim() == 1 else prompt
-    batch, length = given.shape
-    tokens = given.new_zeros((batch, length + max_new_tokens))
-    tokens[:, :length] = given
-    running = given.new_ones((batch, 1))
+    batch, start = given.shape
+    tokens = given.new_zeros((batch, start + max_new_tokens))
+    tokens[:, :start] = given
+    mask = _mask_of_all(attention_mask, prompt, tokens)
+    last_logits = _last_logits(model, tokens, block_size)
+    stops = [stop_token] if isinstance(stop_token, int) else list(stop_token or ())
+    running = given.new_ones((batch, 1)).bool() if stops else None
+    length = start
     while length < tokens.shape[1]:
-        logits = model(tokens[:, max(length - block_size, 0) if block_size else 0 : length])
-        added = _next_token(logits[:, -1] if logits.dim() == 3 else logits, temperature, top_k, top_p, generator)
-        if stop_token is not None:
-            added = added.masked_fill(running == 0, stop_token)
-            running = running * (added != stop_token)
+        logits = last_logits(tokens[:, :length], None if mask is None else mask[:, :length])
+        logits = _repeated_less(logits, tokens[:, :length], mask, repetition_penalty)
+        logits = _present_less(logits, tokens[:, start:length], presence_penalty, frequency_penalty)
+        added = _next_token(logits, temperature, top_k, top_p, generator)
+        if running is not None:
+            added = added.where(running, tokens[:, length - 1 : length])
+            for stop in stops:
+                running = running & (added != stop)
         tokens[:, length] = added[:, 0]
         length += 1
-        if not bool(running.any()):
+        if stream is not None:
+            stream(added[:, 0])
+        if running is not None and not bool(running.any()):
             break
     return tokens[0, :length] if prompt.dim() == 1 else tokens[:, :length]
+
+
+def _mask_of_all(attention_mask: Tensor | None, prompt: Tensor, tokens: Tensor) -> Tensor | None:
+    """Return the mask of prompt and continuation, (B, T + added); None if nothing is padded."""
+    if attention_mask is None:
+        return None
+    if attention_mask.shape != prompt.shape:
+        raise ValueError(
+            f"generate: attention_mask must have the prompt's shape {tuple(prompt.shape)}, got "
+            f"{tuple(attention_mask.shape)}"
+        )
+    given = attention_mask.bool().reshape(-1, prompt.shape[-1])
+    if bool(given.all()):
+        return None
+    if not bool(given[:, -1].all()):
+        raise ValueError("generate: the prompts must be padded on the left; a row of attention_mask ends in 0")
+    mask = given.new_ones(tokens.shape)
+    mask[:, : given.shape[1]] = given
+    return mask
+
+
+def _last_logits(
+    model: Callable[..., Tensor], tokens: Tensor, block_size: int | None
+) -> Callable[[Tensor, Tensor | None], Tensor]:
+    """Return the function from the tokens so far and their mask to the logits (B, V) of the next one."""
+    make_cache = getattr(model, "make_cache", None)
+    if make_cache is None or block_size is not None:
+        return lambda tokens, mask: _last_of_whole(model, tokens, mask, block_size)
+    cache = make_cache(tokens.shape[0], tokens.shape[1] - 1)  # the last token is not read again
+
+    def last_logits(tokens: Tensor, mask: Tensor | None) -> Tensor:
+        return model(tokens[:, cache.length :], attention_mask=mask, cache=cache, logits_to_keep=1)[:, -1]
+
+    return last_logits
+
+
+def _last_of_whole(model: Callable[..., Tensor], tokens: Tensor, mask: Tensor | None, block_size: int | None) -> Tensor:
+    """Compute the logits (B, V) of the next token from the whole sequence, or the last block of it."""
+    first = max(tokens.shape[1] - block_size, 0) if block_size else 0
+    options: dict[str, Any] = {} if mask is None else {"attention_mask": mask[:, first:]}
+    logits = model(tokens[:, first:], **options)
+    return logits[:, -1] if logits.dim() == 3 else logits
+
+
+def _repeated_less(logits: Tensor, tokens: Tensor, mask: Tensor | None, penalty: float) -> Tensor:
+    """Return the logits (B, V) with those of tokens that are there already made smaller by a factor."""
+    if penalty == 1:
+        return logits
+    if mask is not None:
+        tokens = tokens.where(mask[:, : tokens.shape[1]], tokens[:, -1:])  # padding counts as the last token
+    found = logits.gather(-1, tokens)
+    return logits.scatter(-1, tokens, (found / penalty).where(found > 0, found * penalty))
+
+
+def _present_less(logits: Tensor, added: Tensor, presence: float, frequency: float) -> Tensor:
+    """Return the logits (B, V) less the penalties of the tokens that were added."""
+    if presence == 0 and frequency == 0:
+        return logits
+    counts = logits.new_zeros(logits.shape).scatter_add(-1, added, logits.new_ones(added.shape))
+    return logits - presence * (counts > 0).to(logits.dtype) - frequency * counts
 
 
 def _next_token(
@@ -115,6 +202,7 @@ def _check_options(
     temperature: float,
     top_k: int | None,
     top_p: float | None,
+    repetition_penalty: float,
     block_size: int | None,
 ) -> None:
     if prompt.dim() not in (1, 2) or prompt.shape[-1] == 0:
@@ -129,5 +217,7 @@ def _check_options(
         raise ValueError(f"generate: top_k must be at least 1, got {top_k}")
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"generate: top_p must be greater than 0 and at most 1, got {top_p}")
+    if repetition_penalty <= 0:
+        raise ValueError(f"generate: repetition_penalty must be positive, got {repetition_penalty}; 1 is none")
     if block_size is not None and block_size < 1:
         raise ValueError(f"generate: block_size must be at least 1, got {block_size}")
