@@ -24,8 +24,12 @@ def test_specials_stand_first_or_last_whatever_their_frequency():
 def test_rare_tokens_are_left_out():
     assert build_vocab_from_iterator(LINES, min_freq=2, specials=["<unk>"]).get_itos() == ["<unk>", "b", "a"]
     assert build_vocab_from_iterator(LINES, max_tokens=3, specials=["<unk>"]).get_itos() == ["<unk>", "b", "a"]
-    with pytest.raises(ValueError, match="must be greater than the number of specials"):
+    with pytest.raises(AssertionError, match="must be greater than the number of specials"):
         build_vocab_from_iterator(LINES, max_tokens=1, specials=["<unk>"])
+
+
+def test_a_special_among_the_most_frequent_leaves_its_place_empty():
+    assert build_vocab_from_iterator(LINES, max_tokens=3, specials=["b"]).get_itos() == ["b", "a"]  # as in torchtext
 
 
 def test_vocab_keeps_the_order_of_its_mapping():

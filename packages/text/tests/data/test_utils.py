@@ -28,8 +28,8 @@ def test_none_splits_at_white_space_and_a_function_is_returned():
 
 
 def test_unknown_names_and_languages_are_errors():
-    with pytest.raises(ValueError, match="unknown tokenizer 'spacy'"):
-        get_tokenizer("spacy")
+    with pytest.raises(ValueError, match="unknown tokenizer 'spam'"):
+        get_tokenizer("spam")
     with pytest.raises(ValueError, match="language 'en', got 'fr'"):
         get_tokenizer("basic_english", "fr")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from weft import Tensor
+from weft.text._libraries import imported
 from weft.text.vocab import Vocab, build_vocab_from_iterator
 
 _WORD = re.compile(r"\s*(?:\w+|[^\w\s])|\s+$")  # a word or mark with the space before it, so that joining restores all
@@ -129,7 +130,7 @@ class BPETokenizer:
         specials : sequence of str, optional
             Tokens such as "<end>" that are never split; they have the first numbers.
         """
-        library = _tokenizers_library()
+        library = imported("tokenizers", "BPETokenizer")
         model = library.ByteLevelBPETokenizer()
         model.train_from_iterator(texts, vocab_size=vocab_size, special_tokens=list(specials), show_progress=False)
         return cls(model)
@@ -137,7 +138,7 @@ class BPETokenizer:
     @classmethod
     def load(cls, path: str | Path) -> BPETokenizer:
         """Read a ``tokenizer.json``, of this class or of any model that was published with one."""
-        return cls(_tokenizers_library().Tokenizer.from_file(str(path)))
+        return cls(imported("tokenizers", "BPETokenizer").Tokenizer.from_file(str(path)))
 
     def save(self, path: str | Path) -> None:
         """Write the tokenizer to a file that `load` reads."""
@@ -154,19 +155,6 @@ class BPETokenizer:
     def __len__(self) -> int:
         """Return the number of different tokens."""
         return int(self.model.get_vocab_size())
-
-
-def _tokenizers_library() -> Any:
-    """Return the module of byte-pair encoding."""
-    try:
-        import tokenizers  # type: ignore[import-not-found, unused-ignore]
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "BPETokenizer: byte-pair encoding needs the library tokenizers, which is not installed: "
-            "pip install tokenizers",
-            name=error.name,
-        ) from error
-    return tokenizers
 
 
 def _integers(indices: Iterable[int] | Tensor) -> list[int]:
