@@ -44,7 +44,7 @@ from weft.ops._declare import public_functions
 PACKAGES = Path(__file__).resolve().parent.parent / "packages"
 CORE = PACKAGES / "core" / "src" / "weft"
 FUNCTIONAL = PACKAGES / "nn" / "src" / "weft" / "nn" / "functional"
-PORTIONS = ("distributions", "fx", "nn", "optim", "text", "utils", "vision")
+PORTIONS = ("distributions", "export", "fx", "nn", "onnx", "optim", "text", "utils", "vision")
 NOTE = "Made by scripts/make_stubs.py (./dev lint --fix), not by hand."
 OTHER_KERNELS = {"core::assign", "core::assign_at", "core::spread"}  # what writes ask a backend for by name
 COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}  # object has them, and Tensor's are others

@@ -20,6 +20,8 @@ FIRST_PARTY = {
     "weft.utils.data": "weft-nn",
     "weft.utils.flop_counter": "weft-nn",
     "weft.fx": "weft-nn",
+    "weft.export": "weft-nn",
+    "weft.onnx": "weft-nn",
     "weft.ao": "weft-nn",
     "weft.serve": "weft-nn",
     "weft.ray": "weft-distributed",

@@ -96,6 +96,7 @@ class Operation:
         # From the named arguments of a call, with dispatch keys in place of tensors: the same as a function of arrays,
         # for captured lists; None where there is none.
         self.array_function: Callable[[dict[str, Any]], Callable[..., Any] | None] | None = None
+        self.onnx: Any = None  # how it is written to ONNX files, see weft/onnx/README.md
         self._source = signature or function
         operations[name] = self
 

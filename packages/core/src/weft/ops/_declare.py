@@ -19,6 +19,9 @@ Forward mode follows from the gradients (autograd/_pushforward.py); ``linear="in
 for itself) says where an op is its own derivative, and ``@name.forward`` declares a derivative outright.
 ``vmap="leading"`` (or another rule of ops/_batching.py) says how the op runs on a batch, ``@name.vmap`` declares it;
 without either, `vmap` runs the op once for each example, and says so.
+
+``onnx="Relu"`` is the operator that does the same in an ONNX file; ``@name.onnx`` declares a function that writes the
+op with several: see weft/onnx/README.md (weft-nn).
 """
 
 from __future__ import annotations
@@ -159,6 +162,7 @@ class Declaration:
         self.linear: tuple[tuple[str, ...], ...] = ()  # arguments in which it is linear together, group by group
         self.forward: Any = None  # its directional derivative, where it is declared: a function, and what it takes
         self.vmap: Any = ""  # how it runs on a batch: the name of a rule, or a function
+        self.onnx: Any = None  # how it is written to ONNX files: an operator's name, or a function
         self.gradient = gradient
         self.op = Op(name, (), -1, self)
         self.op.is_view = is_view
@@ -755,6 +759,11 @@ def set_metadata(function: Any, source: Any, declaration: Declaration | None, pu
         declaration.meta = rule
         return rule
 
+    def onnx(rule: Any) -> Any:
+        declaration.onnx = rule
+        return rule
+
+    function.onnx = onnx
     function.gradient = gradient
     function.meta = meta
     function.forward = forward
@@ -880,6 +889,7 @@ def pointwise(
     allow_scalars: bool = False,
     out: bool | str = True,
     gradient: str | None = "declared",
+    onnx: str | None = None,
     name: str | None = None,
     namespace: str = "core",
 ) -> Callable[[Any], Any]:
@@ -909,6 +919,8 @@ def pointwise(
         Two numbers without a tensor will do: the result is a tensor without dimensions.
     out : bool or str
         See `op`.
+    onnx : str, optional
+        The operator of ONNX that does the same.
     """
 
     def declare(source: Any) -> Any:
@@ -928,6 +940,7 @@ def pointwise(
         declaration.error_type = error_type or declaration.error_type
         declaration.error_hint = error_hint or declaration.error_hint
         declaration.vmap = "elementwise"
+        declaration.onnx = onnx
         arguments = parameters_of(source) if kernel or formula else parameters_of(source)[1:]
         if formula:
             declaration.formula = Formula(declaration.name, source, arguments, (), True)
@@ -1039,6 +1052,7 @@ def op(
     fast_path: FastPath | None = None,
     inplace_kernel: Any = None,
     scalars: str = "",
+    onnx: str | None = None,
     name: str | None = None,
     namespace: str = "core",
 ) -> Callable[[Any], Any]:
@@ -1085,6 +1099,8 @@ def op(
     scalars : str
         Parameters that take numbers only, beside those that are annotated as ``float``; a tensor that requires grad is
         refused there, since its gradient would be lost.
+    onnx : str, optional
+        The operator of ONNX that does the same with the kernel's arguments, each a tensor.
     """
 
     def declare(source: Any) -> Any:
@@ -1100,6 +1116,7 @@ def op(
         declaration.numbers = None if numbers is None else tuple(numbers.split())
         declaration.rounds_to = tuple(rounds_to.split())
         declaration.vmap = vmap
+        declaration.onnx = onnx
         declaration.linear = tuple(tuple(group.split()) for group in linear.split("|")) if linear else ()
         inner = in_precision(source, autocast) if autocast else source
         attempt = None if fast_path is None else fast_path.bind(source, declaration.op)
@@ -1245,7 +1262,7 @@ def with_out(
         return write_out(short, out, result, exact, error_type, apart, given)
 
     function.takes_out = True  # type: ignore[attr-defined]
-    operation = Operation(leaf, function, source) if leaf else None
+    operation = leaf_operation(leaf, function, source) if leaf else None
     return function
 
 
@@ -1285,8 +1302,20 @@ def with_error_context(source: Any, attempt: Any = None, scalars: str = "", leaf
 
     function.__wrapped__ = source  # type: ignore[attr-defined]
     function.__annotations__ = source.__annotations__  # its own speak of the names of this module
-    operation = Operation(leaf, function, source) if leaf else None
+    operation = leaf_operation(leaf, function, source) if leaf else None
     return function
+
+
+def leaf_operation(name: str, function: Any, source: Any) -> Operation:
+    """What interceptors see of a composite that is one op to them; its converter to ONNX follows as an op's does."""
+    operation = Operation(name, function, source)
+
+    def onnx(rule: Any) -> Any:
+        operation.onnx = rule
+        return rule
+
+    function.onnx = onnx
+    return operation
 
 
 def annotated_numbers(source: Any) -> str:

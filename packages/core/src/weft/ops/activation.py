@@ -9,7 +9,7 @@ from weft.ops._expressions import maximum, where
 from weft.types import Number
 
 
-@pointwise("relu", "relu_", formula=True, dtypes="int float")
+@pointwise("relu", "relu_", formula=True, dtypes="int float", onnx="Relu")
 def relu(input):
     """Each element, but at least 0.
 

@@ -43,6 +43,11 @@ def _(xp, input, dim):
     return powers
 
 
+@softmax_op.onnx
+def _(graph, input, dim):
+    return graph.emit("Softmax", input, axis=dim)
+
+
 @softmax_op.gradient("input")
 def _(grad, output, dim):
     return softmax_backward.op(grad, output, dim)

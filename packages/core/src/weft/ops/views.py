@@ -126,6 +126,11 @@ def _(xp, input, shape):
     return input.reshape(shape)
 
 
+@view.onnx
+def _(graph, input, shape):
+    return graph.reshape(input, shape)
+
+
 @view.gradient("input")
 def _(grad, input_shape):
     return grad.reshape(input_shape)

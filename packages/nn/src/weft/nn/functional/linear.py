@@ -86,6 +86,14 @@ def _(xp, input, weight, bias):
     return product if input.ndim == 2 else product.reshape(*input.shape[:-1], weight.shape[0])
 
 
+@linear.onnx
+def _(graph, input, weight, bias):
+    if input.ndim == 2:
+        return graph.emit("Gemm", input, weight, bias, transB=1)
+    product = graph.emit("MatMul", input, graph.emit("Transpose", weight, perm=[1, 0]))
+    return product if bias is None else graph.emit("Add", product, bias)
+
+
 @linear.gradient("input")
 def _(grad, weight):
     return matmul.op(grad, conj(weight))

@@ -1,11 +1,15 @@
-"""The names of ``torch.onnx`` that programs import: weft writes no files in the ONNX format."""
+"""ONNX files: `export` writes a module as one, which onnxruntime and others run. It needs the package ``onnx``."""
 
 from __future__ import annotations
 
 from enum import Enum, IntEnum
 from typing import Any
 
+from weft.onnx._builder import OnnxExporterError
+from weft.onnx._export import export
+
 __all__ = [
+    "OnnxExporterError",
     "OperatorExportTypes",
     "TensorProtoDataType",
     "TrainingMode",
@@ -57,14 +61,6 @@ class OperatorExportTypes(Enum):
     ONNX_ATEN = 1
     ONNX_ATEN_FALLBACK = 2
     ONNX_FALLTHROUGH = 3
-
-
-def export(*args: Any, **kwargs: Any) -> Any:
-    """Raise RuntimeError: weft has no exporter."""
-    raise RuntimeError(
-        "onnx.export: weft writes no ONNX files. Save the state_dict with weft.save, load it into the same module in "
-        "PyTorch, and export it there"
-    )
 
 
 def is_in_onnx_export() -> bool:

@@ -1,0 +1,365 @@
+"""`export`: a module and example inputs become an `ExportedProgram`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+import weft
+from weft.export._graph import GraphMaker, check_same_calls
+from weft.export._program import CallSpec, ExportedProgram
+from weft.export._recording import Recording, Slot, record
+from weft.export._sizes import Solver
+from weft.export.dynamic_shapes import Dim, dims_of
+from weft.export.errors import UserError
+from weft.export.graph_signature import (
+    ConstantArgument,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    TensorArgument,
+)
+from weft.nn import Module
+from weft.utils._pytree import tree_flatten, tree_unflatten
+
+__all__ = ["export"]
+
+# By how much sizes differ in the recordings. Among each row and 0 are all remainders of 2, 3 and 4, so that divisions
+# show, and the large ones differ also when they were halved five times. A program that cannot have such sizes is
+# recorded with multiples of a unit.
+OFFSETS = ((5, 10, 19), (10, 5, 15), (7, 14, 25), (13, 11, 6))
+LARGE_OFFSETS = ((33, 50, 67), (67, 33, 50), (50, 67, 33), (67, 50, 33))
+LARGE = 32
+UNITS = (1, 2, 4, 8, 16, 32)
+
+
+def export(
+    mod: Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    dynamic_shapes: Any = None,
+    strict: bool = False,
+    preserve_module_call_signature: tuple[str, ...] = (),
+    prefer_deferred_runtime_asserts_over_guards: bool = False,
+) -> ExportedProgram:
+    """Record what a module does, as a graph of ops on tensors alone.
+
+    Parameters
+    ----------
+    mod : Module
+        In the mode (`eval`, `train`) that the program shall have.
+    args, kwargs
+        Example inputs: tensors, and containers of them. All that is no tensor is the same in each call.
+    dynamic_shapes : dict, tuple or list, optional
+        Which sizes may change: by the argument's name or place, for each a dict from dimensions to `Dim`.
+        The program is recorded several times with other sizes; numbers that differ then depend on them.
+    strict, preserve_module_call_signature, prefer_deferred_runtime_asserts_over_guards
+        Taken, and without effect.
+
+    Returns
+    -------
+    ExportedProgram
+
+    Raises
+    ------
+    UserError
+        If the program does what a graph cannot: it reads a value of a tensor, depends on a size otherwise than by sums
+        and products, or takes a tensor that no op made. The message has the op and the line.
+
+    Examples
+    --------
+    >>> program = weft.export.export(weft.nn.Linear(3, 2), (weft.ones(4, 3),))
+    >>> [node.name for node in program.graph.nodes]
+    ['p_weight', 'p_bias', 'input_1', 'linear', 'output']
+    """
+    check_arguments(mod, args)
+    kwargs = dict(kwargs or {})
+    named = named_arguments(mod, args, kwargs)
+    return program_of(mod, args, kwargs, named, dims_of(named, dynamic_shapes))
+
+
+def check_arguments(mod: Any, args: Any) -> None:
+    """What is exported is a module, and its arguments a tuple."""
+    if not isinstance(mod, Module):
+        raise ValueError(f"export: Expected `mod` to be an instance of `weft.nn.Module`, got {type(mod)}.")
+    if not isinstance(args, tuple):
+        raise UserError(f"export: Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+
+
+def program_of(
+    mod: Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    named: Mapping[str, Any],
+    dims: Sequence[Mapping[int, Dim]],
+) -> ExportedProgram:
+    """The program of a module, with the dimensions that may change of each leaf of its arguments."""
+    leaves, in_spec = tree_flatten((args, kwargs))
+    recordings, symbols = recorded(mod, leaves, in_spec, dims)
+    return Exporter(mod, leaves, names_of(named), dims, recordings, symbols).program(in_spec, (args, kwargs))
+
+
+def named_arguments(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments by the names of the parameters of ``forward``, in the order in which they are flattened."""
+    signature = inspect.signature(mod.forward)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise UserError(f"export: {type(mod).__name__}.forward{signature}: {error}") from None
+    named: dict[str, Any] = {}
+    positional = [
+        each
+        for each in signature.parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD, each.VAR_POSITIONAL)
+    ]
+    for place, value in enumerate(args):
+        parameter = positional[min(place, len(positional) - 1)]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            named[parameter.name] = (*named.get(parameter.name, ()), value)
+        else:
+            named[parameter.name] = value
+    return {**named, **kwargs}
+
+
+def names_of(named: Mapping[str, Any]) -> list[str]:
+    """A name for each leaf of the arguments: ``x``, and of what is in containers ``x_0``, ``x_key``."""
+    found: list[str] = []
+
+    def collect(path: str, value: Any) -> None:
+        leaves, tree = tree_flatten(value)
+        if tree.is_leaf():
+            found.append(path)
+            return
+        children = tree.children_specs
+        keys = list(value) if isinstance(value, Mapping) else list(range(len(children)))
+        at = 0
+        for key, child in zip(keys, children):
+            part = leaves[at : at + child.num_leaves]
+            at += child.num_leaves
+            collect(f"{path}_{key}", tree_unflatten(part, child))
+
+    for name, value in named.items():
+        collect(name, value)
+    return found
+
+
+# Recordings
+
+
+def recorded(
+    mod: Module, leaves: Sequence[Any], in_spec: Any, dims: Sequence[Mapping[int, Dim]]
+) -> tuple[list[Recording], dict[str, tuple[int, ...]]]:
+    """The recordings of a module, and what each symbol was in them."""
+    symbols = symbols_of(leaves, dims)
+    if not symbols:
+        return [recording_of(mod, leaves, in_spec)], {}
+    failure: Exception | None = None
+    for unit in UNITS:
+        values = {name: samples(size, dim, unit, number) for number, (name, (dim, size)) in enumerate(symbols.items())}
+        count = len(next(iter(values.values())))
+        try:
+            recordings = [
+                recording_of(mod, [resized(leaf, dim, values, at) for leaf, dim in zip(leaves, dims)], in_spec)
+                for at in range(count)
+            ]
+            check_same_calls(recordings)
+        except Exception as error:
+            failure = failure or error
+            continue
+        return recordings, values
+    raise failure if failure is not None else AssertionError
+
+
+def symbols_of(leaves: Sequence[Any], dims: Sequence[Mapping[int, Dim]]) -> dict[str, tuple[Dim, int]]:
+    """The symbols of some dimensions, each with what it is in the example."""
+    found: dict[str, tuple[Dim, int]] = {}
+    for leaf, each in zip(leaves, dims):
+        for place, dim in each.items():
+            size, rest = divmod(leaf.shape[place] - dim.plus, dim.factor)
+            if rest:
+                raise UserError(f"export: dimension {place} is {leaf.shape[place]}, which is no {dim.size(0)}")
+            if not dim.min <= size <= dim.max:
+                raise UserError(f"export: {dim.name} is {size} in the example, not in [{dim.min}, {dim.max}]")
+            if found.setdefault(dim.name, (dim, size))[1] != size:
+                raise UserError(f"export: {dim.name} is {found[dim.name][1]} in one place and {size} in another")
+    return found
+
+
+def samples(size: int, dim: Dim, unit: int, number: int) -> tuple[int, ...]:
+    """The sizes of a symbol in the recordings. 1 and 0 are none of them: there programs may do other things."""
+    start = max(size, 2, dim.min)
+    row = (LARGE_OFFSETS if start >= LARGE else OFFSETS)[number % len(OFFSETS)]
+    offsets = [0, *(each if unit == 1 else -(-each // unit) * unit + unit * place for place, each in enumerate(row))]
+    if start + max(offsets) > dim.max:
+        start, offsets = min(start, dim.max), [-each for each in offsets]
+    found = tuple(start + each for each in offsets)
+    if min(found) < 2:
+        raise UserError(f"export: {dim.name} may be {dim.min} to {dim.max}; too few sizes to see what depends on it")
+    return found
+
+
+def resized(leaf: Any, dims: Mapping[int, Dim], values: Mapping[str, Sequence[int]], at: int) -> Any:
+    """An input with other sizes, made of rows of the example."""
+    for place, dim in dims.items():
+        size = dim.factor * values[dim.name][at] + dim.plus
+        if leaf.shape[place] == 0:
+            leaf = leaf.new_zeros([size if each == place else n for each, n in enumerate(leaf.shape)])
+        index = numpy.arange(size) % leaf.shape[place]
+        leaf = leaf.index_select(place, weft.from_numpy(index))
+    return leaf
+
+
+def recording_of(mod: Module, leaves: Sequence[Any], in_spec: Any) -> Recording:
+    """Record one call of a module, and leave its state as it was."""
+    copies = [each.detach().clone() if isinstance(each, weft.Tensor) else each for each in leaves]
+    args, kwargs = tree_unflatten(copies, in_spec)
+    with weft.random.fork_rng():
+        return record(lambda: mod(*args, **kwargs), [each for each in copies if isinstance(each, weft.Tensor)])
+
+
+# The program
+
+
+class Exporter:
+    """Makes a program of recordings."""
+
+    def __init__(
+        self,
+        mod: Module,
+        leaves: Sequence[Any],
+        names: Sequence[str],
+        dims: Sequence[Mapping[int, Dim]],
+        recordings: Sequence[Recording],
+        symbols: Mapping[str, Sequence[int]],
+    ) -> None:
+        self.mod, self.leaves, self.names, self.dims = mod, leaves, names, dims
+        self.recordings, self.first = recordings, recordings[0]
+        self.maker = GraphMaker(recordings, Solver(symbols))
+        self.signature = ExportGraphSignature()
+        self.constants: dict[str, Any] = {}
+        self.targets: dict[int, tuple[OutputKind, str]] = {}  # where writes to a value go, by its slot
+
+    def program(self, in_spec: Any, example: Any) -> ExportedProgram:
+        """The whole."""
+        self.add_state()
+        self.add_inputs()
+        for calls in zip(*(each.calls for each in self.recordings)):
+            self.maker.call(calls)
+        for name, tensor in self.maker.constants.items():
+            self.signature.input_specs.append(
+                InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name), name.removeprefix("c_"))
+            )
+            self.constants[name.removeprefix("c_")] = tensor.detach().clone()
+        out_spec = self.add_outputs()
+        self.signature.input_specs.sort(key=lambda each: each.kind is InputKind.USER_INPUT)
+        self.maker.graph.eliminate_dead_code()
+        return ExportedProgram(
+            graph=self.maker.graph,
+            graph_signature=self.signature,
+            state_dict=dict(self.mod.state_dict(keep_vars=True)),
+            constants=self.constants,
+            range_constraints={dim.name: (dim.min, dim.max) for each in self.dims for dim in each.values()},
+            call_spec=CallSpec(in_spec, out_spec),
+            example_inputs=example,
+        )
+
+    def add_state(self) -> None:
+        """Placeholders for parameters, buffers and other tensors that were there before."""
+        by_array = {id(tensor._array): slot for slot, tensor in self.first.externals.items()}
+        seen: set[int] = set()
+        state = [
+            *((InputKind.PARAMETER, *each) for each in self.mod.named_parameters()),
+            *((InputKind.BUFFER, *each) for each in self.mod.named_buffers()),
+        ]
+        for kind, name, tensor in state:
+            slot = by_array.get(id(tensor._array))
+            self.add_placeholder(kind, name, tensor, slot)
+            if slot is not None:
+                seen.add(slot)
+        for slot, tensor in self.first.externals.items():
+            if slot not in seen:
+                self.add_constant(slot, tensor)
+
+    def add_placeholder(self, kind: InputKind, name: str, tensor: Any, slot: int | None) -> None:
+        letter = {InputKind.PARAMETER: "p", InputKind.BUFFER: "b"}.get(kind, "c")
+        wanted = f"{letter}_{name.replace('.', '_')}"
+        if slot is None:
+            slot = -1 - len(self.maker.nodes)
+            node = self.maker.graph.placeholder(wanted)
+            node.meta["val"] = plain_meta(tensor)
+        else:
+            node = self.maker.placeholder(wanted, slot)
+        persistent = None
+        if kind is InputKind.BUFFER:
+            persistent = name in self.mod.state_dict()
+            self.targets[slot] = OutputKind.BUFFER_MUTATION, name
+        if kind is InputKind.CONSTANT_TENSOR or persistent is False:
+            self.constants[name] = tensor
+        self.signature.input_specs.append(InputSpec(kind, TensorArgument(node.name), name, persistent))
+
+    def add_constant(self, slot: int, tensor: Any) -> None:
+        """A tensor that the program holds outside of its state: the same one each time."""
+        line = self.first.lines[slot]
+        if any(each.externals.get(slot) is not tensor for each in self.recordings):
+            raise UserError(f"export: the op at {line} takes a tensor {tuple(tensor.shape)} that no op made")
+        name = f"tensor_{len(self.constants)}"
+        self.add_placeholder(InputKind.CONSTANT_TENSOR, name, tensor, slot)
+
+    def add_inputs(self) -> None:
+        """Placeholders for the arguments."""
+        slots = iter(self.first.inputs)
+        self.maker.boundary = None
+        for name, leaf, dims in zip(self.names, self.leaves, self.dims):
+            if not isinstance(leaf, weft.Tensor):
+                argument: Any = ConstantArgument(name, leaf)
+                node = self.maker.graph.placeholder(name)
+                node.meta["val"] = leaf
+                self.signature.input_specs.append(InputSpec(InputKind.USER_INPUT, argument, None))
+            else:
+                slot = next(slots).number
+                node = self.maker.placeholder(name, slot)
+                argument = TensorArgument(node.name)
+                self.signature.input_specs.append(InputSpec(InputKind.USER_INPUT, argument, None))
+                self.targets[slot] = OutputKind.USER_INPUT_MUTATION, node.name
+                self.add_origins(node, dims)
+            self.maker.boundary = self.maker.boundary or node
+
+    def add_origins(self, node: Any, dims: Mapping[int, Dim]) -> None:
+        for place, dim in dims.items():
+            origin = node, place, dim.factor, dim.plus
+            if dim.factor == 1 and dim.plus == 0 and self.maker.origins.get(dim.name, origin)[2:] != (1, 0):
+                self.maker.origins[dim.name] = origin
+            self.maker.origins.setdefault(dim.name, origin)
+
+    def add_outputs(self) -> Any:
+        """The output node: what writes leave behind, then what the program returns."""
+        results = [tree_flatten(each.results, lambda value: isinstance(value, Slot)) for each in self.recordings]
+        outputs = []
+        for slot, last in self.first.mutations.items():
+            if slot not in self.targets:
+                raise UserError(f"export: the program writes to a tensor of its state, at {self.first.lines[slot]}")
+            kind, target = self.targets[slot]
+            node = self.maker.nodes[last.number]
+            outputs.append(node)
+            self.signature.output_specs.append(OutputSpec(kind, TensorArgument(node.name), target))
+        self.maker.line = "the result"
+        for place, values in enumerate(zip(*(leaves for leaves, _ in results))):
+            found = self.maker.same(values, f"number {place}")
+            node_like = hasattr(found, "meta")
+            argument: Any = TensorArgument(found.name) if node_like else ConstantArgument(f"output_{place}", found)
+            outputs.append(found)
+            self.signature.output_specs.append(OutputSpec(OutputKind.USER_OUTPUT, argument, None))
+        self.maker.graph.output(tuple(outputs))
+        return results[0][1]
+
+
+def plain_meta(tensor: Any) -> Any:
+    from weft.export._graph import Tensor
+
+    return Tensor(tuple(tensor.shape), tensor.dtype)

@@ -1,0 +1,235 @@
+"""From recordings to a graph: what is the same in all of them is a constant, what differs a size."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+import weft
+from weft.export._operators import sym_size
+from weft.export._recording import Call, Constant, Recording, Slot
+from weft.export._sizes import Repeated, Size, Solver
+from weft.export.errors import UserError
+from weft.fx import Graph, Node
+
+__all__ = ["GraphMaker", "Tensor", "check_same_calls"]
+
+PLAIN = (bool, float, complex, str, type(None), type(...), weft.dtype, weft.device, weft.layout, weft.memory_format)
+
+
+class Tensor(NamedTuple):
+    """What is known of a node's value: ``node.meta["val"]``.
+
+    Attributes
+    ----------
+    shape : tuple of int and Size
+    dtype : weft.dtype
+    """
+
+    shape: tuple[Any, ...]
+    dtype: Any
+
+
+def check_same_calls(recordings: Sequence[Recording]) -> None:
+    """All recordings are of the same ops.
+
+    Raises
+    ------
+    UserError
+        If they are not, with the first difference.
+    """
+    first, *others = recordings
+    for other in others:
+        for one, two in zip(first.calls, other.calls):
+            if one.target is not two.target:
+                raise UserError(
+                    f"export: the program does other things with inputs of other sizes: {one.target.name} "
+                    f"at {one.line}, then {two.target.name} at {two.line}"
+                )
+        if len(first.calls) != len(other.calls):
+            longer = max(first.calls, other.calls, key=len)
+            call = longer[min(len(first.calls), len(other.calls))]
+            raise UserError(
+                f"export: the program runs {len(first.calls)} ops, and {len(other.calls)} with inputs of other sizes: "
+                "a loop over a size, or a branch on one. The first that is not in both is "
+                f"{call.target.name} at {call.line}"
+            )
+
+
+class GraphMaker:
+    """Writes the graph of some recordings, which are of the same ops.
+
+    Attributes
+    ----------
+    graph : Graph
+    solver : Solver
+    nodes : dict
+        From a slot's number to its node.
+    constants : dict
+        From the name of a placeholder to a tensor that the program made of Python's numbers.
+    """
+
+    def __init__(self, recordings: Sequence[Recording], solver: Solver) -> None:
+        self.recordings = recordings
+        self.first = recordings[0]
+        self.solver = solver
+        self.graph = Graph()
+        self.nodes: dict[int, Node] = {}
+        self.origins: dict[str, tuple[Node, int, int, int]] = {}  # where a symbol's size is: node, dim, factor, plus
+        self.symbols: dict[str, Node] = {}
+        self.products: dict[Any, Node] = {}
+        self.constants: dict[str, Any] = {}
+
+    def placeholder(self, name: str, slot: int) -> Node:
+        """An input of the graph, for a value that was there before."""
+        node = self.graph.placeholder(name)
+        node.meta["val"] = self.known(slot)
+        self.nodes[slot] = node
+        return node
+
+    def known(self, slot: int) -> Tensor:
+        """The shape and dtype of a value."""
+        kinds = [each.kinds[slot] for each in self.recordings]
+        shape = [self.solver.of_inputs(sizes) for sizes in zip(*(each.shape for each in kinds))]
+        return Tensor(tuple(shape), kinds[0].dtype)
+
+    # Calls
+
+    def call(self, calls: Sequence[Call]) -> None:
+        """Write one call, as the recordings have it."""
+        first = calls[0]
+        if isinstance(first.args.get("data"), Constant):
+            self.lift([call.args["data"].tensor for call in calls], first)
+            return
+        self.line = f"{first.target.name} at {first.line}"
+        kwargs = {name: self.same([call.args[name] for call in calls], name) for name in first.args}
+        node = self.graph.call_function(first.target, (), kwargs, name=first.target.__name__)
+        node.meta["line"] = first.line
+        if isinstance(first.result, Slot):
+            node.meta["val"] = self.result(node, first.result.number)
+            return
+        node.meta["val"] = ()
+        for index, slot in enumerate(first.result):
+            part = self.graph.call_function(operator.getitem, (node, index), name=f"{node.name}_{index}")
+            part.meta["line"] = first.line
+            part.meta["val"] = self.result(part, slot.number)
+            node.meta["val"] = (*node.meta["val"], part.meta["val"])
+
+    def result(self, node: Node, slot: int) -> Tensor:
+        """What is known of a result; sizes that are no polynomial in those of the inputs get symbols."""
+        self.nodes[slot] = node
+        kinds = [each.kinds[slot] for each in self.recordings]
+        shape = []
+        for dim, sizes in enumerate(zip(*(each.shape for each in kinds))):
+            found = self.solver.of_inputs(sizes)
+            if found is None:
+                found = self.solver.found(sizes, self.solver.inner, {})
+            if found is None:
+                name = f"s{len(self.solver.inner)}"
+                self.solver.inner[name] = sizes
+                self.origins[name] = node, dim, 1, 0
+                found = Size({(name,): 1}, sizes[0])
+            shape.append(found)
+        return Tensor(tuple(shape), kinds[0].dtype)
+
+    def lift(self, tensors: Sequence[Any], call: Call) -> None:
+        """Make a tensor of Python's numbers an input of the graph."""
+        if any(not numpy.array_equal(tensors[0].numpy(), each.numpy()) for each in tensors):
+            raise UserError(
+                f"export: {call.target.name} at {call.line}: a tensor of numbers that depend on the inputs' sizes. "
+                "Make it with ops: weft.arange, weft.full, weft.stack"
+            )
+        name = f"c_lifted_tensor_{len(self.constants)}"
+        with self.graph.inserting_before(self.boundary):
+            self.placeholder(name, call.result.number)
+        self.constants[name] = tensors[0]
+
+    # Arguments
+
+    def same(self, values: Sequence[Any], name: str) -> Any:
+        """An argument of the graph's, from what it was in each recording."""
+        first = values[0]
+        if any(type(each) is not type(first) for each in values):
+            raise UserError(f"export: {self.line}: its argument {name} is {first!r}, then {values[-1]!r}")
+        if isinstance(first, Slot):
+            if any(each != first for each in values):
+                raise UserError(f"export: {self.line}: its argument {name} is another tensor with other sizes")
+            return self.nodes[first.number]
+        if isinstance(first, (list, tuple)):
+            return self.same_list(values, name)
+        if isinstance(first, slice):
+            return slice(*(self.same([getattr(each, at) for each in values], name) for at in ("start", "stop", "step")))
+        if type(first) is int:
+            return self.number(values, name)
+        if not isinstance(first, PLAIN):
+            kind = type(first).__name__
+            raise UserError(f"export: {self.line}: its argument {name} is a {kind}, which no graph holds")
+        if any(each != first and each == each for each in values):
+            raise UserError(
+                f"export: {self.line}: its argument {name} is {first!r}, then {values[-1]!r} with inputs of other "
+                "sizes. Only whole numbers may depend on sizes: compute others with tensors"
+            )
+        return first
+
+    def same_list(self, values: Sequence[Any], name: str) -> Any:
+        lengths = [len(each) for each in values]
+        if len(set(lengths)) == 1:
+            found = [self.same(each, name) for each in zip(*values)]
+            return found if isinstance(values[0], list) else tuple(found)
+        if not all(type(one) is int and one == each[0] for each in values for one in each):
+            raise UserError(f"export: {self.line}: its argument {name} has {lengths[0]} entries, then {lengths[-1]}")
+        value, count = self.number([each[0] for each in values], name), self.number(lengths, name)
+        node = self.graph.call_function(operator.mul, ([value], count), name="repeated")
+        node.meta["val"] = Repeated(*(each.meta["val"] if isinstance(each, Node) else each for each in (value, count)))
+        return node
+
+    def number(self, values: Sequence[int], name: str) -> Any:
+        """A whole number, or the node that computes it of sizes."""
+        found = self.solver.of_all(values)
+        if found is None:
+            raise UserError(
+                f"export: {self.line}: its argument {name} is {', then '.join(map(str, values))} with inputs of other "
+                "sizes; no sum or product of sizes is that"
+            )
+        return self.size_node(found) if isinstance(found, Size) else found
+
+    def size_node(self, size: Size) -> Node:
+        """The node of a size."""
+        if size not in self.products:
+            total: Any = None
+            for term, factor in size.terms.items():
+                made: Any = factor if not term else self.product(term)
+                if term and factor != 1:
+                    made = self.arithmetic(operator.mul, made, factor)
+                total = made if total is None else self.arithmetic(operator.add, total, made)
+            total.meta["val"] = size
+            self.products[size] = total
+        return self.products[size]
+
+    def product(self, names: tuple[str, ...]) -> Node:
+        first, *others = names
+        found = self.symbol(first)
+        for each in others:
+            found = self.arithmetic(operator.mul, found, self.symbol(each))
+        return found
+
+    def arithmetic(self, function: Any, one: Any, two: Any) -> Node:
+        node = self.graph.call_function(function, (one, two), name="size")
+        node.meta["val"] = None
+        return node
+
+    def symbol(self, name: str) -> Node:
+        """The node that looks at a tensor's size."""
+        if name not in self.symbols:
+            node, dim, factor, plus = self.origins[name]
+            made = self.graph.call_function(sym_size, (node, dim), name="sym_size")
+            made.meta["val"] = node.meta["val"].shape[dim]
+            if plus:
+                made = self.arithmetic(operator.sub, made, plus)
+            if factor != 1:
+                made = self.arithmetic(operator.floordiv, made, factor)
+            self.symbols[name] = made
+        return self.symbols[name]

@@ -1,0 +1,358 @@
+"""Recordings: the ops that a program runs, as a list without in-place writes on numbered values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy
+
+import weft
+from weft._engine.tensor import TensorBase
+from weft._errors import is_own
+from weft.export._operators import OpFunction, op_function
+from weft.export._views import Step, inverse_of
+from weft.export.errors import UserError
+from weft.library import Interceptor
+from weft.utils._pytree import tree_map
+
+__all__ = ["Call", "Constant", "Recorder", "Recording", "Slot", "record"]
+
+# Reads of values: what a program does with them, a graph cannot do.
+READS = frozenset("item tolist numpy resolve from_dlpack apply_ map_ map2_".split())
+# Ops whose results have a size that depends on values.
+SIZES_FROM_VALUES = frozenset("nonzero unique unique_consecutive argwhere bincount repeat_interleave histc".split())
+# Ops that give a tensor other memory.
+OTHER_MEMORY = frozenset("set_ resize_ resize_as_ swap_".split())
+# Arrays that come from Python: values of the program, the same in each of its runs.
+FROM_PYTHON = frozenset("core::tensor core::scalar_tensor".split())
+
+
+class Slot(NamedTuple):
+    """A value of a recording, by its number."""
+
+    number: int
+
+
+class Constant(NamedTuple):
+    """A tensor that a program made of Python's numbers."""
+
+    tensor: Any
+
+
+@dataclass
+class Call:
+    """An op that ran: arguments by name, with values as `Slot`; the result likewise."""
+
+    target: OpFunction
+    args: dict[str, Any]
+    result: Any
+    line: str
+
+
+class Kind(NamedTuple):
+    """The shape and dtype of a value."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+@dataclass
+class Recording:
+    """What a program did once, with inputs of some sizes.
+
+    Attributes
+    ----------
+    calls : list of Call
+    kinds : list of Kind
+        Of values, by slot.
+    inputs : list of Slot
+    externals : dict
+        From a slot to the tensor that was there before and is no input.
+    lines : dict
+        From the slot of an external to the line that first takes it.
+    results : Any
+        What the program returned, with tensors as `Slot`.
+    mutations : dict
+        From the slot of an input or external that was written to, to that of its last value.
+    """
+
+    calls: list[Call] = field(default_factory=list)
+    kinds: list[Kind] = field(default_factory=list)
+    inputs: list[Slot] = field(default_factory=list)
+    externals: dict[int, Any] = field(default_factory=dict)
+    lines: dict[int, str] = field(default_factory=dict)
+    results: Any = None
+    mutations: dict[int, Slot] = field(default_factory=dict)
+
+
+class Storage:
+    """Memory that tensors share: the value that all of it has now, and how often it was written to."""
+
+    def __init__(self, base: Slot) -> None:
+        self.base = self.first = base
+        self.version = 0
+
+
+class Place:
+    """An array: the views that lead to it from its storage, and the value that it had when it was last used."""
+
+    def __init__(self, storage: Storage, steps: tuple[Step, ...], slot: Slot, array: Any) -> None:
+        self.storage = storage
+        self.steps = steps
+        self.slot = slot
+        self.version = storage.version
+        self.array = array  # kept, so that no other one gets its memory
+
+
+class Recorder(Interceptor):
+    """Notes each op of this thread. A write becomes an op that makes a new value, which views are then taken of.
+
+    Parameters
+    ----------
+    inputs : sequence of Tensor
+
+    Raises
+    ------
+    UserError
+        By its methods: if the program does what a graph cannot do.
+    """
+
+    sees_inside_functions = True
+
+    def __init__(self, inputs: Sequence[Any]) -> None:
+        self.made = Recording()
+        self.places: dict[Any, Place] = {}
+        for each in inputs:
+            self.made.inputs.append(self.outside(each).slot)
+
+    # Values
+
+    def new_slot(self, kind: Kind) -> Slot:
+        self.made.kinds.append(kind)
+        return Slot(len(self.made.kinds) - 1)
+
+    def keep(self, array: Any, place: Place) -> Place:
+        """Remember where an array is, by its identity and by its memory: two that share all of it are one."""
+        self.places[id(array)] = place
+        if array.size:
+            self.places.setdefault(memory_of(array), place)
+        return place
+
+    def outside(self, tensor: Any) -> Place:
+        """The place of a tensor that was there before."""
+        slot = self.new_slot(kind_of(tensor))
+        return self.keep(tensor._array, Place(Storage(slot), (), slot, tensor._array))
+
+    def place(self, tensor: Any) -> Place:
+        """Of an argument: made by an op, or there before."""
+        array = tensor._array
+        if not isinstance(array, numpy.ndarray):
+            raise UserError(
+                f"export: a tensor on {tensor.device}, or a sparse or conjugate one, at {caller()}; move the module "
+                "and its inputs to the CPU, export there, and move the result"
+            )
+        found = self.places.get(id(array))
+        if found is None and array.size:
+            found = self.places.get(memory_of(array))
+        if found is None:
+            found = self.outside(tensor)
+            self.made.externals[found.slot.number] = tensor
+            self.made.lines[found.slot.number] = caller()
+        return found
+
+    def slot(self, tensor: Any) -> Slot:
+        """The value that an argument has now."""
+        place = self.place(tensor)
+        if place.version != place.storage.version:
+            place.slot = self.view(place.storage.base, place.steps)
+            place.version = place.storage.version
+        return place.slot
+
+    def view(self, slot: Slot, steps: tuple[Step, ...]) -> Slot:
+        """Take views of a value again, after it was written to."""
+        for step in steps:
+            slot = self.add(step.target, {step.name: slot, **step.args}, step.kinds, step.index)
+        return slot
+
+    def add(self, target: OpFunction, args: dict[str, Any], kinds: Sequence[Kind], index: int = -1) -> Slot:
+        """Note a call that the program did not do in these words; the result, or of several the one with an index."""
+        slots = [self.new_slot(kind) for kind in kinds]
+        self.made.calls.append(Call(target, args, slots[0] if index < 0 else tuple(slots), caller()))
+        return slots[max(index, 0)]
+
+    def note(self, value: Any) -> Any:
+        """An argument, with tensors as slots."""
+        if isinstance(value, TensorBase):
+            return self.slot(value)
+        if isinstance(value, tuple):
+            return tuple(self.note(each) for each in value)
+        if isinstance(value, list):
+            return [self.note(each) for each in value]
+        if isinstance(value, slice):
+            return slice(self.note(value.start), self.note(value.stop), self.note(value.step))
+        if isinstance(value, numpy.generic):
+            return value.item()
+        return value
+
+    # Ops
+
+    def instead(self, op: Any, args: dict[str, Any]) -> Any:
+        """Run a call that writes as one that makes a new value, and refuse what has no place in a graph."""
+        short = op.name.partition("::")[2]
+        if short in READS:
+            self.refuse_read(op, args)
+        if short in SIZES_FROM_VALUES:
+            raise UserError(f"{op.name} at {caller()}: the size of its result depends on values, which no graph knows")
+        if short in OTHER_MEMORY:
+            raise UserError(f"{op.name} at {caller()}: it gives a tensor other memory")
+        if short.endswith("_"):
+            return self.write(op, args)
+        return NotImplemented
+
+    def refuse_read(self, op: Any, args: dict[str, Any]) -> None:
+        raise UserError(
+            f"{op.name} at {caller()}: the program reads a value of a tensor, and what it then does would be frozen. "
+            "Compute with tensors (weft.where in place of an if), or read before the module is exported"
+        )
+
+    def after(self, op: Any, args: dict[str, Any], result: Any) -> None:
+        """Note a call, once its result is known."""
+        short = op.name.partition("::")[2]
+        if short.endswith("_") or short == "detach":
+            if short == "detach":
+                self.keep(result._array, self.place(args["input"]))
+            return
+        if op.name in FROM_PYTHON:
+            slot = self.outside(result).slot
+            self.made.calls.append(Call(op_function(op.name), {"data": Constant(result)}, slot, caller()))
+            return
+        results = [result] if isinstance(result, TensorBase) else list(result)
+        if len(results) == 1 and id(results[0]._array) in self.places:
+            return  # it gave its argument back
+        noted = {name: self.note(value) for name, value in args.items()}
+        target = op_function(op.name)
+        kinds = [kind_of(each) for each in results]
+        several = not isinstance(result, TensorBase)
+        slots = [self.new_slot(kind) for kind in kinds]
+        self.made.calls.append(Call(target, noted, tuple(slots) if several else slots[0], caller()))
+        source = self.source_of(op, args)
+        for index, (each, slot) in enumerate(zip(results, slots)):
+            if source is not None and shares(source, each._array):
+                at = self.place_of(source)
+                name = next(iter(args))
+                others = {key: value for key, value in noted.items() if key != name}
+                step = Step(target, name, others, self.made.kinds[at.slot.number], kinds, index if several else -1)
+                self.keep(each._array, Place(at.storage, (*at.steps, step), slot, each._array))
+            else:
+                self.keep(each._array, Place(Storage(slot), (), slot, each._array))
+
+    def source_of(self, op: Any, args: dict[str, Any]) -> Any:
+        """The array that a view is taken of; None of ops that are none."""
+        if not getattr(getattr(op, "op", None), "is_view", False):
+            return None
+        first: Any = next(iter(args.values()))
+        return first._array
+
+    def place_of(self, array: Any) -> Place:
+        found = self.places.get(id(array))
+        return self.places[memory_of(array)] if found is None else found
+
+    # Writes
+
+    def write(self, op: Any, args: dict[str, Any]) -> Any:
+        """Run a call that writes into its first argument as the op without that, and let its result be the value."""
+        target: Any = next(iter(args.values()))
+        place = self.place(target)
+        self.slot(target)
+        with self:
+            result = written_value(op, args)
+            if result is None:
+                raise UserError(f"{op.name} at {caller()}: a write that no op without it does")
+            if result._key.dtype is not target._key.dtype:
+                result = result.to(target._key.dtype)
+            if result._array.shape != target._array.shape:
+                result = result.expand(target._array.shape)
+        new = self.slot(result)
+        target._array[...] = result._array
+        storage = place.storage
+        storage.base = self.scatter(place.steps, storage.base, new, op)
+        storage.version += 1
+        place.slot, place.version = new, storage.version
+        self.made.mutations[storage.first.number] = storage.base
+        return target
+
+    def scatter(self, steps: tuple[Step, ...], base: Slot, new: Slot, op: Any) -> Slot:
+        """The value of a storage in which a view of it has another value."""
+        if not steps:
+            return new
+        *before, last = steps
+        whole = self.view(base, tuple(before))
+        made = inverse_of(last, whole, new)
+        if made is None:
+            raise UserError(f"{op.name} at {caller()}: it writes through {last.target.name}, which cannot be undone")
+        target, args = made
+        return self.scatter(tuple(before), base, self.add(target, args, [last.source]), op)
+
+    # The end
+
+    def finish(self, results: Any) -> Recording:
+        """What was recorded, once the program has returned."""
+        self.made.results = tree_map(
+            lambda value: self.slot(value) if isinstance(value, TensorBase) else value, results
+        )
+        known = {each.number for each in self.made.inputs} | self.made.externals.keys()
+        self.made.mutations = {first: last for first, last in self.made.mutations.items() if first in known}
+        return self.made
+
+
+def written_value(op: Any, args: dict[str, Any]) -> Any:
+    """What an op that writes writes; None of those whose values no other op makes."""
+    if op.name == "core::copy_":
+        return args["other"]
+    target = next(iter(args.values()))
+    if op.name == "core::index_put_" and "indices" in args:
+        return target.index_put(args["indices"], args["values"])
+    if op.name == "core::fill_":
+        value = args["value"]
+        return weft.full_like(target, value) if not isinstance(value, TensorBase) else value
+    if op.name == "core::zero_":
+        return weft.zeros_like(target)
+    short = op.name.partition("::")[2]
+    function = getattr(op, "function", None) or getattr(getattr(weft.Tensor, short, None), "function", None)
+    if function is None or not hasattr(op, "unnamed"):
+        return None
+    positional, options = op.unnamed(args)
+    return function(*positional, **options)
+
+
+def kind_of(tensor: Any) -> Kind:
+    return Kind(tuple(tensor._array.shape), tensor._key.dtype)
+
+
+def memory_of(array: Any) -> tuple[Any, ...]:
+    """What two arrays have in common that are the same elements."""
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str
+
+
+def shares(array: Any, other: Any) -> bool:
+    return bool(numpy.may_share_memory(array, other))
+
+
+def caller() -> str:
+    """The line of the program that runs, outside of weft; of a layer of weft's, the one that called it."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_own(frame):
+        frame = frame.f_back
+    return "" if frame is None else f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+
+
+def record(function: Callable[[], Any], inputs: Sequence[Any]) -> Recording:
+    """Run a program, and note what it does."""
+    recorder = Recorder(inputs)
+    with weft.no_grad(), recorder:
+        results = function()
+    return recorder.finish(results)

@@ -1,0 +1,146 @@
+"""Sizes that may change: integer polynomials in symbols, found for numbers that were seen in several recordings."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+__all__ = ["Repeated", "Size", "Solver"]
+
+Term = tuple[str, ...]  # the symbols of a product, sorted; of the constant none
+
+
+class Size:
+    """A size that depends on those of the inputs: a polynomial with integer coefficients, ``2*batch*length + 1``.
+
+    Attributes
+    ----------
+    terms : dict
+        From products of symbols, as sorted tuples of names, to their coefficients.
+    hint : int
+        What it was in the first recording.
+    """
+
+    def __init__(self, terms: Mapping[Term, int], hint: int) -> None:
+        self.terms = {term: factor for term, factor in terms.items() if factor}
+        self.hint = hint
+
+    @property
+    def symbols(self) -> list[str]:
+        """The symbols in it, each once."""
+        return list(dict.fromkeys(name for term in self.terms for name in term))
+
+    def evaluate(self, values: Mapping[str, int]) -> int:
+        """The number that it is where the symbols are these.
+
+        Raises
+        ------
+        KeyError
+            If one is missing.
+        """
+        return sum(factor * math.prod(values[name] for name in term) for term, factor in self.terms.items())
+
+    def __str__(self) -> str:
+        parts = []
+        for term, factor in sorted(self.terms.items(), key=lambda item: (-len(item[0]), item[0])):
+            words = [str(factor)] if factor != 1 or not term else []
+            parts.append("*".join([*words, *term]))
+        return " + ".join(parts).replace("+ -", "- ") or "0"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+
+class Repeated:
+    """A list of equal numbers, as long as a size says: the rows of each step of a sequence.
+
+    Attributes
+    ----------
+    value, count : int or Size
+    """
+
+    def __init__(self, value: Any, count: Any) -> None:
+        self.value = value
+        self.count = count
+
+    def __repr__(self) -> str:
+        return f"[{self.value}]*({self.count})"
+
+
+class Solver:
+    """Finds the sizes that numbers depend on, by what they were in each recording.
+
+    Attributes
+    ----------
+    inputs : dict
+        From symbols of the inputs to what they were.
+    inner : dict
+        The same for sizes of results that are no polynomial in those, such as a convolution's.
+    """
+
+    def __init__(self, inputs: Mapping[str, Sequence[int]]) -> None:
+        self.inputs = {name: tuple(values) for name, values in inputs.items()}
+        self.inner: dict[str, tuple[int, ...]] = {}
+
+    def of_inputs(self, values: Sequence[int]) -> Any:
+        """The number, or the `Size` in symbols of the inputs; None if there is none."""
+        if len(set(values)) == 1:
+            return values[0]
+        return self.found(tuple(values), self.inputs, {})
+
+    def of_all(self, values: Sequence[int]) -> Any:
+        """The same in symbols of the inputs and of results."""
+        found = self.of_inputs(values)
+        return self.found(tuple(values), self.inputs, self.inner) if found is None else found
+
+    def found(self, values: tuple[int, ...], first: Mapping[str, Any], then: Mapping[str, Any]) -> Size | None:
+        """The simplest polynomial that all recordings agree on."""
+        symbols = {**first, **then}
+        for name, seen in symbols.items():
+            if seen == values:
+                return Size({(name,): 1}, values[0])
+        for name, seen in symbols.items():
+            made = line_through(seen, values)
+            if made is not None:
+                return Size({(name,): made[0], (): made[1]}, values[0])
+        for count in (2, 3):
+            for names in itertools.combinations_with_replacement(symbols, count):
+                product = [math.prod(each) for each in zip(*(symbols[name] for name in names))]
+                made = line_through(product, values)
+                if made is not None and (not made[1] or count == 2):
+                    return Size({tuple(sorted(names)): made[0], (): made[1]}, values[0])
+        return self.linear(values, symbols)
+
+    def linear(self, values: tuple[int, ...], symbols: Mapping[str, Any]) -> Size | None:
+        """A sum of multiples of several symbols, where there are recordings enough to be sure."""
+        for names in itertools.combinations(symbols, 2):
+            if len(values) < len(names) + 2:
+                return None
+            matrix = numpy.array([*(symbols[name] for name in names), [1] * len(values)], float).T
+            factors = numpy.rint(numpy.linalg.lstsq(matrix, numpy.array(values, float), rcond=None)[0]).astype(int)
+            if (matrix @ factors == values).all():
+                terms = {(name,): int(factor) for name, factor in zip(names, factors)}
+                return Size({**terms, (): int(factors[-1])}, values[0])
+        return None
+
+
+def line_through(xs: Sequence[int], ys: Sequence[int]) -> tuple[int, int] | None:
+    """The integers ``a`` and ``b`` of ``y = a * x + b``; None if the points are on no such line."""
+    at = next((place for place in range(1, len(xs)) if xs[place] != xs[0]), None)
+    if at is None:
+        return None
+    slope, rest = divmod(ys[at] - ys[0], xs[at] - xs[0])
+    start = ys[0] - slope * xs[0]
+    if rest or not slope or any(y != slope * x + start for x, y in zip(xs, ys)):
+        return None
+    return slope, start

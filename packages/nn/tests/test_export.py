@@ -1,0 +1,41 @@
+"""`weft.export`: graphs of ops."""
+
+import pytest
+
+import weft
+from weft import nn
+from weft.export import Dim, UserError, export
+
+
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 8), nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.second(nn.functional.relu_(self.first(x))).softmax(-1)
+
+
+def test_a_program_does_what_its_module_does_at_other_sizes():
+    model = Mlp().eval()
+    program = export(model, (weft.randn(2, 4),), dynamic_shapes={"x": {0: Dim("batch")}})
+    x = weft.randn(7, 4)
+    assert weft.equal(program.module()(x), model(x))
+
+
+def test_nodes_are_ops_with_their_declared_arguments():
+    program = export(Mlp(), (weft.ones(2, 4),), dynamic_shapes=({0: Dim("batch")},))
+    calls = [node for node in program.graph.nodes if node.op == "call_function"]
+    assert [node.target.name for node in calls] == ["nn::linear", "core::relu", "nn::linear", "core::softmax"]
+    assert set(calls[0].kwargs) == {"input", "weight", "bias"}
+    assert str(calls[0].meta["val"].shape) == "(batch, 8)"
+    assert calls[0].meta["val"].dtype is weft.float32
+
+
+def test_a_read_of_a_value_is_refused_with_its_line():
+    class Branch(nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+
+    with pytest.raises(UserError, match=r"core::item at test_export.py:\d+: the program reads a value"):
+        export(Branch(), (weft.ones(2),))
