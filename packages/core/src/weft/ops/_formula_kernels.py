@@ -33,6 +33,12 @@ EXPANSIONS: dict[str, Callable[..., Any]] = {
 
 def array_kernels(program: Program, xp: Any, element: Any, broadcasts: bool) -> Callable[..., Any]:
     """What makes, of a program's numbers, its kernel for arrays of a namespace and of a NumPy dtype."""
+    writer, name = kernel_writer(program, xp, element, broadcasts)
+    return writer.compiled(name)
+
+
+def kernel_writer(program: Program, xp: Any, element: Any, broadcasts: bool) -> tuple[Writer, str]:
+    """The writer of a program's kernel, and the name of the function that is the kernel."""
     is_numpy = of_numpy(xp)
     has_clip = is_numpy and element.itemsize > 2
     writer = Writer(expanded(program, {"clip"} if has_clip else set()), xp, element, is_numpy)
@@ -43,12 +49,12 @@ def array_kernels(program: Program, xp: Any, element: Any, broadcasts: bool) -> 
     ]
     writer.define(f"plain({given})", [*numbers * broadcasts, *writer.body(reuses=False)])
     if not hasattr(xp.add, "nin") or writer.rounds:  # no function of NumPy's kind, or none that writes to its dtype
-        return writer.compiled("plain")
+        return writer, "plain"
     if writer.has_blocks:
         body = list(writer.body(reuses=True, blocks=True))
         writer.define(f"block({', '.join(['out', given, *writer.spare])})", body)
     writer.define(f"kernel({given})", [*head(writer, broadcasts), *writer.body(reuses=True)])
-    return writer.compiled("kernel")
+    return writer, "kernel"
 
 
 def head(writer: Writer, broadcasts: bool) -> Iterator[str]:
@@ -125,12 +131,16 @@ class Writer:
     def define(self, signature: str, body: Iterable[str]) -> None:
         self.lines += [f"    def {signature}:", *[f"        {line}" for line in body]]
 
-    def compiled(self, name: str) -> Callable[..., Any]:
-        """The function of the program's numbers that returns one of the functions."""
+    def source(self, name: str) -> str:
+        """The function of the program's numbers that returns one of the functions, as Python."""
         numbers = [self.numbers[each] for each in self.program.arguments if each.sort == "number"]
         lines = [f"def make({', '.join(numbers)}):", *[f"    {line}" for line in self.body_of_numbers()]]
         lines += [f"    {constant} = {value}" for value, constant in self.constants.items()]
-        text = "\n".join([*lines, *self.lines, f"    return {name}"])
+        return "\n".join([*lines, *self.lines, f"    return {name}"])
+
+    def compiled(self, name: str) -> Callable[..., Any]:
+        """The function of `source`."""
+        text = self.source(name)
         file = f"<formula of {self.program.name}>"
         linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file  # for tracebacks
         exec(compile(text, file, "exec"), self.names)

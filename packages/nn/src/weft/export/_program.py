@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import weft
@@ -96,6 +97,37 @@ class ExportedProgram:
     def named_buffers(self) -> Any:
         """The buffers, with their names."""
         return ((name, self.tensor(name)) for name in self.graph_signature.buffers)
+
+    def to_python(self, folder: str | os.PathLike[str]) -> str:
+        """Write the program as Python that needs NumPy alone: where weft is not installed, or takes too long to import.
+
+        There are two files in the folder then: ``model.py`` with a line for each op and the sources of their kernels,
+        and the weights. A new call writes others, each whole or not at all.
+
+        Parameters
+        ----------
+        folder : path
+            Made where it is not there.
+
+        Returns
+        -------
+        str
+            The path of ``model.py``, whose ``Model()`` is called with NumPy's arrays as the module is with tensors.
+
+        Raises
+        ------
+        UserError
+            If ops have no kernel that NumPy alone can run (random draws, what SciPy computes), or weights are of a
+            dtype that it lacks: all of them, with their lines.
+
+        Examples
+        --------
+        >>> program = weft.export.export(weft.nn.Linear(3, 2), (weft.ones(4, 3),))
+        >>> print(open(program.to_python(folder)).read())  # doctest: +SKIP
+        """
+        from weft.export._to_python import to_python
+
+        return to_python(self, folder)
 
     def module(self, check_guards: bool = True) -> Module:
         """A module that does what the program does, with its parameters and buffers.

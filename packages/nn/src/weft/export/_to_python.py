@@ -1,0 +1,376 @@
+"""Programs as Python: one module that runs with NumPy alone, and its weights beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import operator
+import os
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from weft.export import _numpy_functions
+from weft.export._graph import Tensor
+from weft.export._kernel_sources import KernelSources, NotStandalone
+from weft.export._numpy_kernels import Array, NumpyKernels, Text, dtype_text, literal
+from weft.export._operators import OpFunction, sym_size
+from weft.export.errors import UserError
+from weft.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from weft.fx import Node
+from weft.serialization._archive import replacing
+
+__all__ = ["to_python"]
+
+MODULE = "model.py"
+RESERVED = ("Model", "KERNELS", "WEIGHTS", "QUIET", "forward", "use_weft")
+SYMBOLS: dict[Any, str] = {operator.mul: "*", operator.add: "+", operator.sub: "-", operator.floordiv: "//"}
+
+HEAD = '''"""A model as functions of NumPy: no other package is needed.
+
+    >>> model = Model()
+    >>> {result} = model({inputs})
+
+Inputs
+{described}
+
+The weights are in {weights}, which stays beside this file.
+Where weft is installed, `use_weft` puts its kernels in the place of those below; if weft was imported before this
+module, that is done already.
+"""
+'''
+MODEL = '''
+class Model:
+    """The model with its weights.
+
+    Attributes
+    ----------
+    weights : list of array
+        In the order of WEIGHTS.
+    """
+
+    def __init__(self, path=None):
+        """Read the weights from a file, by default {file!r} beside this module."""
+        if path is None:
+            path = {os}.path.join({os}.path.dirname({os}.path.abspath(__file__)), {file!r})
+        with {numpy}.load(path, allow_pickle=False) as archive:
+            self.weights = [archive[name] for name in WEIGHTS]
+
+    def __call__({signature}):
+{call}
+'''
+LAST = '''
+KERNELS = {{{kernels}}}
+
+
+def use_weft():
+    """Run weft's kernels in place of those above."""
+    from weft.export.numpy_runtime import fast_kernels
+
+    globals().update(fast_kernels(KERNELS))
+
+
+if "weft" in {sys}.modules:
+    use_weft()
+'''
+
+
+def to_python(program: Any, folder: str | os.PathLike[str]) -> str:
+    """Write a program as a Python module that imports NumPy alone; see `ExportedProgram.to_python`."""
+    writer = ProgramWriter(program)
+    weights = archive(writer.weights)
+    file = f"weights-{hashlib.sha256(weights).hexdigest()[:12]}.npz"
+    text = writer.text(file)
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, MODULE)
+    # The module names the weights that belong to it: whoever opens it at any time finds those.
+    for name, content in ((os.path.join(folder, file), weights), (path, text.encode())):
+        with replacing(name) as target:
+            target.write(content)
+    for name in os.listdir(folder):
+        if name.startswith("weights-") and name.endswith(".npz") and name != file:
+            os.unlink(os.path.join(folder, name))
+    return path
+
+
+def archive(arrays: dict[str, Any]) -> bytes:
+    """Arrays as the content of an ``.npz`` file, the same for the same arrays."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as file:
+        for name, array in arrays.items():
+            with file.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                numpy.lib.format.write_array(member, numpy.asarray(array), allow_pickle=False)
+    return content.getvalue()
+
+
+class ProgramWriter:
+    """Writes the module of a program.
+
+    Attributes
+    ----------
+    weights : dict
+        The arrays that the program takes beside its inputs, by name.
+
+    Raises
+    ------
+    UserError
+        If ops of the program have no source that stands alone: all of them.
+    """
+
+    def __init__(self, program: Any) -> None:
+        self.program = program
+        self.sources = KernelSources(RESERVED)
+        self.kernels = NumpyKernels(self.sources)
+        self.numpy = self.sources.module("numpy")
+        self.names: dict[Node, str] = {}
+        self.refused: list[str] = []
+        self.containers = 0
+        self.elements: dict[str, str] = {}
+        self.where = ""  # the line of the user's program that was last named
+        nodes = list(program.graph.nodes)
+        for node in nodes:
+            self.names[node] = node.name if node.op == "placeholder" else self.variable(node.name)
+        placeholders = [node for node in nodes if node.op == "placeholder"]
+        pairs = list(zip(placeholders, program.graph_signature.input_specs, strict=True))
+        self.inputs = [(node, spec) for node, spec in pairs if spec.kind is InputKind.USER_INPUT]
+        self.state = [(node, str(spec.target)) for node, spec in pairs if spec.kind is not InputKind.USER_INPUT]
+        changed = {each.target for each in program.graph_signature.output_specs}
+        self.state = [(node, target) for node, target in self.state if node.users or target in changed]
+        self.weights = {target: array_of(program.tensor(target), target) for _, target in self.state}
+        self.last = {each: node for node in nodes for each in node.all_input_nodes}
+
+    def variable(self, name: str) -> str:
+        """A node's name as that of a variable; kernels have the names of ops."""
+        if not name.rpartition("_")[2].isdigit():
+            name = f"{name}_0"
+        while name in self.names.values():
+            name = f"{name}_"
+        return name
+
+    # The program, line by line
+
+    def text(self, weights_file: str) -> str:
+        """The module's source."""
+        body = list(self.lines())
+        if self.refused:
+            raise UserError("to_python: NumPy alone cannot run\n  " + "\n  ".join(self.refused))
+        inputs = [self.names[node] for node, spec in self.inputs if not isinstance(spec.arg, ConstantArgument)]
+        first = [
+            f"WEIGHTS = {names_text(list(self.weights))}",
+            f"QUIET = {self.sources.imported_name('contextvars', 'copy_context')}()  # where NumPy warns of nothing",
+            f'QUIET.run({self.numpy}.seterr, all="ignore")',
+            "",
+            "",
+            f"def forward({', '.join(['weights', *inputs])}):",
+            '    """The program: a line for each op."""',
+            *[f"    {line}" for line in body],
+            "",
+            self.model_text(weights_file, inputs),
+        ]
+        for placeholder in self.sources.wanted:
+            self.sources.locals.setdefault(placeholder, set()).update(self.names.values())
+        kernels = "".join(f'\n    "{name}": {value!r},' for name, value in self.kernels.called.items())
+        last = LAST.format(kernels=kernels + "\n" if kernels else "", sys=self.sources.module("sys"))
+        return self.head(weights_file, inputs) + self.sources.finished("\n".join(first), last.strip() + "\n")
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the program."""
+        state = [self.names[node] for node, _ in self.state]
+        if state:
+            yield f"{', '.join(state)}{',' * (len(state) == 1)} = weights"
+        for node in self.program.graph.nodes:
+            if node.op == "call_function":
+                try:
+                    yield self.line(node)
+                except NotStandalone as error:
+                    self.refused.append(
+                        f"{getattr(node.target, 'name', node.name)} ({node.meta.get('line', '')}): {error}"
+                    )
+                ended = [self.names[each] for each in node.all_input_nodes if self.frees(each, node)]
+                if ended:
+                    yield f"del {', '.join(ended)}"
+            elif node.op == "output":
+                yield f"return {self.value(tuple(node.args[0]))}"
+
+    def frees(self, node: Node, user: Node) -> bool:
+        """Whether a node is an array that is needed no more after another node."""
+        known = node.meta.get("val")
+        return self.last[node] is user and node.op == "call_function" and isinstance(known, (Tensor, tuple))
+
+    def line(self, node: Node) -> str:
+        """The line of a node."""
+        made = self.expression(node)
+        known = node.meta.get("val")
+        if isinstance(known, Tensor) and not known.shape:
+            made = f"{self.numpy}.asarray({made})"  # NumPy's functions give numbers there
+        where, self.where = self.where, node.meta.get("line", self.where)
+        return f"{self.names[node]} = {made}" + (f"  # {self.where}" if where != self.where else "")
+
+    def expression(self, node: Node) -> str:
+        if isinstance(node.target, OpFunction):
+            known = node.meta["val"]
+            args = {name: self.argument(value) for name, value in node.kwargs.items()}
+            return self.kernels.call(node.target, args, known.dtype if isinstance(known, Tensor) else None)
+        if node.target is sym_size:
+            return f"{self.value(node.args[0])}.shape[{node.args[1]}]"
+        if node.target is operator.getitem:
+            return f"{self.value(node.args[0])}[{node.args[1]}]"
+        left, right = (self.value(each) for each in node.args)
+        return f"{left} {SYMBOLS[node.target]} {right}"
+
+    def argument(self, value: Any) -> Any:
+        """An argument of an op, with nodes as arrays or numbers."""
+        if isinstance(value, Node):
+            known = value.meta.get("val")
+            if isinstance(known, Tensor):
+                return Array(self.names[value], known.dtype, len(known.shape))
+            return Text(self.names[value])
+        if isinstance(value, slice):
+            return slice(*(self.argument(each) for each in (value.start, value.stop, value.step)))
+        if isinstance(value, (tuple, list)):
+            found = [self.argument(each) for each in value]
+            return found if isinstance(value, list) else tuple(found)
+        return value
+
+    def value(self, value: Any) -> str:
+        return literal(self.argument(value))
+
+    # What it takes and gives
+
+    def described(self) -> list[str]:
+        """A line for each input."""
+        lines = []
+        for node, spec in self.inputs:
+            if not isinstance(spec.arg, ConstantArgument):
+                known = node.meta["val"]
+                shape = ", ".join(map(str, known.shape)) + "," * (len(known.shape) == 1)
+                lines.append(f"    {self.names[node]} : {known.dtype.numpy.name}, shape ({shape})")
+        return lines
+
+    def head(self, weights_file: str, inputs: list[str]) -> str:
+        described = "\n".join(self.described()) or "    none"
+        given = ", ".join(inputs)
+        return HEAD.format(result="output", inputs=given, described=described, weights=weights_file)
+
+    def model_text(self, weights_file: str, inputs: list[str]) -> str:
+        """The class that holds the weights."""
+        args, kwargs = self.program.call_spec.in_spec.children_specs
+        leaves = iter(self.inputs)
+        positional = [self.parameter(spec, leaves, "") for spec in args.children_specs]
+        named = [
+            self.parameter(spec, leaves, key) for key, spec in zip(keys_of(kwargs), kwargs.children_specs, strict=True)
+        ]
+        signature = ["self", *[each for each, _ in positional]]
+        signature += ["*", *[each for each, _ in named]] if named else []
+        lines = [line for _, found in (*positional, *named) for line in found]
+        lines += self.call_lines(inputs)
+        text = MODEL.format(
+            file=weights_file,
+            os=self.sources.module("os"),
+            numpy=self.numpy,
+            signature=", ".join(signature),
+            call="\n".join(f"        {line}" for line in lines),
+        )
+        return text.rstrip()
+
+    def parameter(self, spec: Any, leaves: Iterator[Any], name: str) -> tuple[str, list[str]]:
+        """A parameter of the model's call, and the lines that check what is in it."""
+        if spec.is_leaf():
+            node, _ = leaf = next(leaves)
+            name = name or self.names[node]
+            return name, self.check(leaf, name)
+        lines: list[str] = []
+        name = name or self.container_name()
+        self.unpack(spec, leaves, name, lines)
+        return name, lines
+
+    def container_name(self) -> str:
+        """The name of a parameter that holds several inputs."""
+        self.containers += 1
+        return f"inputs_{self.containers}"
+
+    def unpack(self, spec: Any, leaves: Iterator[Any], text: str, lines: list[str]) -> None:
+        if spec.is_leaf():
+            lines += self.check(next(leaves), text)
+            return
+        keys = keys_of(spec)
+        for key, child in zip(keys, spec.children_specs, strict=True):
+            self.unpack(child, leaves, f"{text}[{key!r}]", lines)
+
+    def check(self, leaf: tuple[Node, Any], text: str) -> list[str]:
+        """The lines that make an input an array, and look at its dtype and shape; where all is well at little cost."""
+        node, spec = leaf
+        if isinstance(spec.arg, ConstantArgument):
+            return []
+        known, name = node.meta["val"], self.names[node]
+        shape = tuple([each if type(each) is int else None for each in known.shape])
+        checked, element = self.sources.function(_numpy_functions.checked), self.element(known.dtype)
+        sizes = [f" or {text}.shape[{dim}] != {size}" for dim, size in enumerate(shape) if size is not None]
+        if sizes and None not in shape:
+            sizes = [f" or {text}.shape != {shape!r}"]
+        else:
+            sizes.insert(0, f" or {text}.ndim != {len(shape)}")
+        lines = [f"if type({text}) is not {self.numpy}.ndarray or {text}.dtype is not {element}{''.join(sizes)}:"]
+        lines.append(f"    {name} = {checked}({text!r}, {text}, {element}, {shape!r})")
+        return lines if name == text else [*lines, "else:", f"    {name} = {text}"]
+
+    def element(self, dtype: Any) -> str:
+        """The name of a dtype of NumPy's."""
+        name = dtype_text(dtype)[1:-1]
+        if name not in self.elements:
+            self.elements[name] = self.sources.unique(name.upper())
+            self.sources.parts.append(f"{self.elements[name]} = {self.numpy}.dtype({name!r})")
+        return self.elements[name]
+
+    def call_lines(self, inputs: list[str]) -> list[str]:
+        """The lines that run the program, keep what it writes, and give its results their structure."""
+        specs = self.program.graph_signature.output_specs
+        lines = [f"outputs = QUIET.copy().run(forward, {', '.join(['self.weights', *inputs])})"]
+        places = {target: place for place, (_, target) in enumerate(self.state)}
+        by_name = {node.name: self.names[node] for node, _ in self.inputs}
+        for number, spec in enumerate(specs):
+            if spec.kind is OutputKind.BUFFER_MUTATION:
+                lines.append(f"self.weights[{places[spec.target]}] = outputs[{number}]")
+            elif spec.kind is OutputKind.USER_INPUT_MUTATION:
+                lines.append(f"{by_name[spec.target]}[...] = outputs[{number}]")
+        given = iter([f"outputs[{n}]" for n, spec in enumerate(specs) if spec.kind is OutputKind.USER_OUTPUT])
+        return [*lines, f"return {structure(self.program.call_spec.out_spec, lambda: next(given))}"]
+
+
+def structure(spec: Any, leaf: Callable[[], str]) -> str:
+    """The expression of nested containers. Those that NumPy's users do not have become tuples and dicts."""
+    if spec.is_leaf():
+        return leaf()
+    parts = [structure(each, leaf) for each in spec.children_specs]
+    keys = keys_of(spec)
+    if keys and isinstance(keys[0], str):
+        return "{" + ", ".join(f"{key!r}: {part}" for key, part in zip(keys, parts)) + "}"
+    if spec.type is list:
+        return f"[{', '.join(parts)}]"
+    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+
+
+def keys_of(spec: Any) -> list[Any]:
+    """By what the parts of a container are found in it: the keys of a dict, or numbers."""
+    if (
+        isinstance(spec.context, (list, tuple))
+        and len(spec.context) == spec.num_children
+        and issubclass(spec.type, dict)
+    ):
+        return list(spec.context)
+    return list(range(spec.num_children))
+
+
+def array_of(tensor: Any, name: str) -> Any:
+    """A weight as NumPy's array."""
+    try:
+        dtype_text(tensor.dtype)
+    except NotStandalone as error:
+        raise UserError(f"to_python: {name}: {error}") from None
+    return tensor.detach().contiguous().numpy()
+
+
+def names_text(names: list[str]) -> str:
+    return "(" + "".join(f"\n    {name!r}," for name in names) + ("\n)" if names else ")")

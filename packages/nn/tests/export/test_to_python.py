@@ -1,0 +1,101 @@
+"""Programs as Python with NumPy alone: in a process that has nothing else, they give the module's numbers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+import weft
+from weft import nn
+from weft.export import Dim, UserError, export
+
+RUN = """
+import sys
+folder, packages = sys.argv[1:]
+sys.path[:0] = [folder, packages]
+import numpy
+import model
+with numpy.load(folder + "/calls.npz") as calls:
+    count = len(calls.files)
+    given = [calls[f"arr_{place}"] for place in range(count)]
+numpy.savez(folder + "/results.npz", *[model.Model()(each) for each in given])
+assert not {"weft", "ml_dtypes", "scipy"} & set(sys.modules)
+"""
+
+
+@pytest.fixture(scope="session")
+def numpy_alone(tmp_path_factory):
+    """A folder of packages in which there is NumPy and nothing else."""
+    folder = tmp_path_factory.mktemp("packages")
+    installed = Path(numpy.__file__).parent
+    for each in (installed, installed.with_name("numpy.libs")):
+        if each.exists():
+            (folder / each.name).symlink_to(each)
+    return folder
+
+
+def run(folder, packages, *given):
+    """Run the program in a folder on some inputs, in an interpreter that sees NumPy alone."""
+    numpy.savez(folder / "calls.npz", *given)
+    command = [sys.executable, "-I", "-S", "-c", RUN, str(folder), str(packages)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=folder, check=False)
+    assert done.returncode == 0, done.stderr
+    with numpy.load(folder / "results.npz") as results:
+        return [results[f"arr_{place}"] for place in range(len(given))]
+
+
+def load(path):
+    """The program as a module of this process."""
+    namespace = {"__file__": str(path), "__name__": "model"}
+    exec(compile(Path(path).read_text(), str(path), "exec"), namespace)
+    return namespace
+
+
+def mlp():
+    return nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3), nn.GELU()).eval()
+
+
+def test_a_program_runs_with_numpy_alone_at_sizes_that_were_not_recorded(tmp_path, numpy_alone):
+    model = mlp()
+    export(model, (weft.randn(4, 6),), dynamic_shapes=({0: Dim("batch")},)).to_python(tmp_path)
+    given = [weft.randn(batch, 6) for batch in (1, 3, 17)]
+    for found, each in zip(run(tmp_path, numpy_alone, *[each.numpy() for each in given]), given, strict=True):
+        numpy.testing.assert_allclose(found, model(each).detach().numpy(), 1e-5, 1e-6)
+
+
+def test_a_program_runs_wefts_kernels_where_weft_is(tmp_path):
+    model, x = mlp(), weft.randn(4, 6)
+    program = load(export(model, (x,)).to_python(tmp_path))
+    assert "weft" in program["linear"].__module__ or not hasattr(program["linear"], "__globals__")
+    numpy.testing.assert_allclose(program["Model"]()(x.numpy()), model(x).detach().numpy(), 1e-5, 1e-6)
+
+
+def test_wrong_inputs_are_refused_with_what_was_wanted(tmp_path):
+    model = load(export(mlp(), (weft.randn(4, 6),), dynamic_shapes=({0: Dim("batch")},)).to_python(tmp_path))["Model"]()
+    with pytest.raises(ValueError, match=r"must have shape \(any, 6\), got \(4, 7\)"):
+        model(numpy.zeros((4, 7), "float32"))
+    with pytest.raises(TypeError, match="must have dtype float32, got float64"):
+        model(numpy.zeros((4, 6)))
+
+
+def test_the_same_program_gives_the_same_files_and_old_weights_go(tmp_path):
+    program = export(mlp(), (weft.randn(4, 6),))
+    program.to_python(tmp_path)
+    first = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    program.to_python(tmp_path)
+    assert first == {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    export(mlp(), (weft.randn(4, 6),)).to_python(tmp_path)
+    assert len(os.listdir(tmp_path)) == 2
+    assert first.keys() != set(os.listdir(tmp_path))
+
+
+def test_random_draws_are_refused_with_their_lines(tmp_path):
+    program = export(nn.Sequential(nn.Linear(6, 5), nn.Dropout(0.5)).train(), (weft.randn(4, 6),))
+    with pytest.raises(UserError, match=r"nn::dropout \(test_to_python.py:\d+\): it draws random numbers"):
+        program.to_python(tmp_path)
+    assert not os.listdir(tmp_path)
