@@ -140,7 +140,7 @@ class NumpyKernels:
         if op.name == "core::embed":
             return self.embed_call(**args)
         own = getattr(_numpy_functions, ALIKE.get(short(op), short(op)), None)
-        if own is not None and op.name.startswith("core::"):
+        if isinstance(own, FunctionType) and op.name.startswith("core::"):
             return self.own_call(own, args, result)
         found = registry.get(op.name)
         if found is None:
