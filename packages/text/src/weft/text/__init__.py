@@ -6,7 +6,9 @@ from weft.text import _lazy
 
 if TYPE_CHECKING:
     from weft.text import data as data
+    from weft.text import datasets as datasets
     from weft.text import functional as functional
+    from weft.text import models as models
     from weft.text import nn as nn
     from weft.text import transforms as transforms
     from weft.text import utils as utils
@@ -37,5 +39,5 @@ else:
             "tokenizers": "BPETokenizer CharTokenizer Tokenizer WordTokenizer",
             "vocab": "Vocab build_vocab_from_iterator",
         },
-        "data functional nn transforms utils vocab",
+        "data datasets functional models nn transforms utils vocab",
     )

@@ -131,6 +131,9 @@ class DataLoader(Generic[T_co]):
         self.in_order = in_order
         self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         if self._dataset_kind == _DatasetKind.Iterable:
+            if shuffle is not None and hasattr(dataset, "set_shuffle"):  # a stream that shuffles by itself
+                dataset.set_shuffle(shuffle)
+                shuffle = None
             _check_iterable(shuffle, sampler, batch_sampler)
         _check_order(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:

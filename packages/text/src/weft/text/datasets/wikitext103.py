@@ -1,0 +1,41 @@
+"""Wikipedia's good articles as a text for language models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.text.datasets._files import Folder, Splits, TextFile, datasets_of
+from weft.text.datasets._stream import TextDataset
+from weft.text.utils import StrPath
+
+URL = "https://s3.amazonaws.com/research.metamind.io/wikitext/wikitext-103-v1.zip"
+MD5 = "9ddaacaf6af0710eda8c456decff7832"
+NUM_LINES = {"train": 1_801_350, "valid": 3_760, "test": 4_358}
+DATASET_NAME = "WikiText103"
+
+
+def WikiText103(root: StrPath | None = None, split: Splits = ("train", "valid", "test")) -> Any:
+    """Wikipedia's good articles as a text for language models.
+
+    Samples are lines with their line breaks, str.
+
+    Parameters
+    ----------
+    root : path, optional
+        The folder with ``datasets/WikiText103``, or with the files: ``wikitext-103-v1.zip``, or the folder
+        ``wikitext-103`` of it.
+    split : str or tuple of str
+        One split, or several for a tuple of data sets.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the files are not there; it says what to put where.
+    """
+    return datasets_of(DATASET_NAME, root, split, tuple(NUM_LINES), _read)
+
+
+def _read(folder: Folder, split: str) -> TextDataset:
+    return TextDataset(
+        TextFile.lines, folder.file(f"wikitext-103/wiki.{split}.tokens", URL, archive="wikitext-103-v1.zip")
+    )
