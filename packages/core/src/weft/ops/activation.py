@@ -9,7 +9,7 @@ from weft.ops._expressions import maximum, where
 from weft.types import Number
 
 
-@pointwise("relu", "relu_", formula=True, dtypes="int float", onnx="Relu")
+@pointwise("relu", "relu_", formula=True, dtypes="int float")
 def relu(input):
     """Each element, but at least 0.
 
@@ -24,6 +24,11 @@ def relu(input):
 @relu.gradient("input")
 def _(grad, output):
     return threshold_backward.op(grad, output, 0.0)
+
+
+@relu.onnx
+def _(graph, input):
+    return graph.Relu(input) if graph.is_floating(input) else graph.Max(input, 0)
 
 
 @op(

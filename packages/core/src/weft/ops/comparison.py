@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from weft._dtypes.dtypes import bool_, dtype, promote_types, result_dtype, scalar_dtype
@@ -21,7 +22,14 @@ BITS = "bool int"
 
 
 @pointwise(
-    "eq __eq__", "eq_", kernel="equal", result="bool", dtypes=ALL_DTYPES, compute_dtype="native", numbers="other"
+    "eq __eq__",
+    "eq_",
+    kernel="equal",
+    result="bool",
+    dtypes=ALL_DTYPES,
+    compute_dtype="native",
+    numbers="other",
+    onnx="Equal",
 )
 def eq(input, other):
     """Where the elements are equal.
@@ -72,8 +80,20 @@ def ne(input, other):
     """
 
 
+@ne.onnx
+def _(graph, input, other):
+    return graph.Not(graph.Equal(input, other))
+
+
 @pointwise(
-    "lt less __lt__", "lt_ less_", kernel="less", result="bool", dtypes=REAL, compute_dtype="native", numbers="other"
+    "lt less __lt__",
+    "lt_ less_",
+    kernel="less",
+    result="bool",
+    dtypes=REAL,
+    compute_dtype="native",
+    numbers="other",
+    onnx="Less",
 )
 def lt(input, other):
     """Where ``input`` is less than ``other``.
@@ -102,6 +122,7 @@ def lt(input, other):
     dtypes=REAL,
     compute_dtype="native",
     numbers="other",
+    onnx="LessOrEqual",
 )
 def le(input, other):
     """Where ``input`` is less than or equal to ``other``.
@@ -130,6 +151,7 @@ def le(input, other):
     dtypes=REAL,
     compute_dtype="native",
     numbers="other",
+    onnx="Greater",
 )
 def gt(input, other):
     """Where ``input`` is greater than ``other``.
@@ -158,6 +180,7 @@ def gt(input, other):
     dtypes=REAL,
     compute_dtype="native",
     numbers="other",
+    onnx="GreaterOrEqual",
 )
 def ge(input, other):
     """Where ``input`` is greater than or equal to ``other``.
@@ -205,6 +228,11 @@ def logical_and(xp, input, other):
     return truth(xp, input) & truth(xp, other)
 
 
+@logical_and.onnx
+def _(graph, input, other):
+    return graph.And(graph.truth(input), graph.truth(other))
+
+
 @pointwise("logical_or", "logical_or_", result="bool", compute_dtype="native", numbers="")
 def logical_or(xp, input, other):
     """Where at least one is true (not 0).
@@ -223,6 +251,11 @@ def logical_or(xp, input, other):
     tensor([ True,  True, False])
     """
     return truth(xp, input) | truth(xp, other)
+
+
+@logical_or.onnx
+def _(graph, input, other):
+    return graph.Or(graph.truth(input), graph.truth(other))
 
 
 @pointwise("logical_xor", "logical_xor_", result="bool", compute_dtype="native", numbers="")
@@ -245,10 +278,20 @@ def logical_xor(xp, input, other):
     return truth(xp, input) ^ truth(xp, other)
 
 
+@logical_xor.onnx
+def _(graph, input, other):
+    return graph.Xor(graph.truth(input), graph.truth(other))
+
+
 @pointwise("logical_not", "logical_not_", result="bool", compute_dtype="native")
 def logical_not(xp, input):
     """Where the element is 0."""
     return ~input if input.dtype.kind == "b" else input == 0
+
+
+@logical_not.onnx
+def _(graph, input):
+    return graph.Not(graph.truth(input))
 
 
 @pointwise("bitwise_and __and__ __rand__", "bitwise_and_ __iand__", kernel="bitwise_and", dtypes=BITS)
@@ -266,6 +309,11 @@ def bitwise_and(input, other):
     """
 
 
+@bitwise_and.onnx
+def _(graph, input, other):
+    return graph.And(input, other) if graph.is_bool(input, other) else graph.BitwiseAnd(input, other)
+
+
 @pointwise("bitwise_or __or__ __ror__", "bitwise_or_ __ior__", kernel="bitwise_or", dtypes=BITS)
 def bitwise_or(input, other):
     """The bits that are set in one or both.
@@ -279,6 +327,11 @@ def bitwise_or(input, other):
     >>> weft.bitwise_or(weft.tensor([0b110, 0b011]), 0b101)
     tensor([7, 7])
     """
+
+
+@bitwise_or.onnx
+def _(graph, input, other):
+    return graph.Or(input, other) if graph.is_bool(input, other) else graph.BitwiseOr(input, other)
 
 
 @pointwise("bitwise_xor __xor__ __rxor__", "bitwise_xor_ __ixor__", kernel="bitwise_xor", dtypes=BITS)
@@ -296,9 +349,19 @@ def bitwise_xor(input, other):
     """
 
 
+@bitwise_xor.onnx
+def _(graph, input, other):
+    return graph.Xor(input, other) if graph.is_bool(input, other) else graph.BitwiseXor(input, other)
+
+
 @pointwise("bitwise_not", "bitwise_not_", kernel="invert", dtypes=BITS, out="exact")
 def bitwise_not(input):
     """All bits flipped; for bool, the other truth value."""
+
+
+@bitwise_not.onnx
+def _(graph, input):
+    return graph.Not(input) if graph.is_bool(input) else graph.BitwiseNot(input)
 
 
 def invert(self: Tensor) -> Tensor:
@@ -349,6 +412,11 @@ def bitwise_left_shift(xp, input, other):
     return xp.where(gone, 0, xp.left_shift(input, xp.where(gone, 0, other))).astype(input.dtype)
 
 
+@bitwise_left_shift.onnx
+def _(graph, input, other):
+    return graph.Mul(input, graph.Pow(graph.value(2, input), other))
+
+
 @pointwise("bitwise_right_shift __rshift__ __rrshift__", "bitwise_right_shift_ __irshift__", dtypes="int")
 def bitwise_right_shift(xp, input, other):
     """``input / 2 ** other``, rounded down: the bits moved to the right.
@@ -371,9 +439,20 @@ def bitwise_right_shift(xp, input, other):
     return (xp.where(gone, 0, shifted) if input.dtype.kind == "u" else shifted).astype(input.dtype)
 
 
+@bitwise_right_shift.onnx
+def _(graph, input, other):
+    power = graph.Pow(graph.value(2, input), other)
+    return graph.Div(graph.Sub(input, graph.Mod(input, power)), power)  # rounds down, as the shift of a negative number
+
+
 @pointwise("isnan", kernel="isnan", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
 def isnan(input):
     """Where the element is not a number."""
+
+
+@isnan.onnx
+def _(graph, input):
+    return graph.is_nan(input)
 
 
 @pointwise("isinf", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
@@ -382,9 +461,19 @@ def isinf(xp, input):
     return xp.isinf(input)
 
 
+@isinf.onnx
+def _(graph, input):
+    return graph.IsInf(input) if graph.is_floating(input) else graph.Not(graph.Equal(input, input))
+
+
 @pointwise("isfinite", kernel="isfinite", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
 def isfinite(input):
     """Where the element is neither infinite nor nan."""
+
+
+@isfinite.onnx
+def _(graph, input):
+    return graph.Less(graph.Abs(input), math.inf) if graph.is_floating(input) else graph.Equal(input, input)
 
 
 @pointwise("isposinf", result="bool", dtypes=REAL, out="exact", compute_dtype="native", error_type=RuntimeError)
@@ -393,10 +482,20 @@ def isposinf(xp, input):
     return input == xp.inf
 
 
+@isposinf.onnx
+def _(graph, input):
+    return graph.IsInf(input, detect_negative=0) if graph.is_floating(input) else graph.Not(graph.Equal(input, input))
+
+
 @pointwise("isneginf", result="bool", dtypes=REAL, out="exact", compute_dtype="native", error_type=RuntimeError)
 def isneginf(xp, input):
     """Where the element is negative infinity."""
     return input == -xp.inf
+
+
+@isneginf.onnx
+def _(graph, input):
+    return graph.IsInf(input, detect_positive=0) if graph.is_floating(input) else graph.Not(graph.Equal(input, input))
 
 
 @pointwise("isreal", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
@@ -405,10 +504,23 @@ def isreal(xp, input):
     return xp.isreal(input)
 
 
+@isreal.onnx
+def _(graph, input):
+    same = graph.Equal(input, input)
+    return graph.Or(same, graph.Not(same))
+
+
 @pointwise("signbit", result="bool", dtypes=REAL, out="exact")
 def signbit(xp, input):
     """Where the sign bit is set: negative elements, and -0."""
     return xp.signbit(input) if input.dtype.kind == "f" else input < 0
+
+
+@signbit.onnx
+def has_sign(graph, input):
+    """Of a zero too, whose reciprocal has the sign."""
+    negative = graph.Less(input, 0)
+    return graph.Or(negative, graph.Less(graph.Reciprocal(input), 0.0)) if graph.is_floating(input) else negative
 
 
 @pointwise("copysign", "copysign_", result="float", dtypes=REAL, kernel="copysign", numbers="other")
@@ -435,6 +547,14 @@ def _(grad, input, output):
 @copysign.gradient("other")
 def _(grad):
     return zeros_like(grad)  # not grad * 0, which an infinite gradient makes nan
+
+
+@copysign.onnx
+def _(graph, input, other):
+    size = graph.Abs(graph.floating(input))
+    if not hasattr(other, "dtype"):
+        return graph.Neg(size) if math.copysign(1, other) < 0 else size
+    return graph.where(has_sign(graph, other), graph.Neg(size), size)
 
 
 @pointwise("nextafter", "nextafter_", dtypes="float", compute_dtype="native", kernel="nextafter", numbers="")
@@ -496,6 +616,11 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 def heaviside_op(xp, input, values):
     """The step function, with values for 0."""
     return xp.where(input == 0, values, input > 0).astype(input.dtype)
+
+
+@heaviside_op.onnx
+def _(graph, input, values):
+    return graph.where(graph.Equal(input, 0), values, graph.cast(graph.Greater(input, 0), input.dtype))
 
 
 @pointwise("gcd", "gcd_", kernel="gcd", dtypes="int", numbers="")
@@ -703,6 +828,13 @@ def _(xp, elements, tests, invert):
     return xp.isin(elements, tests, invert=invert)
 
 
+@isin_op.onnx
+def _(graph, elements, tests, invert):
+    same = graph.Equal(graph.Unsqueeze(elements, graph.sizes([-1])), graph.Reshape(tests, graph.sizes([-1])))
+    found = graph.any(same, [-1], False)
+    return graph.Not(found) if invert else found
+
+
 # Choosing by a condition
 
 
@@ -725,6 +857,11 @@ def _(grad, condition):
 @choose.gradient("other")
 def _(grad, condition):
     return grad.masked_fill(condition, 0)
+
+
+@choose.onnx
+def _(graph, condition, input, other):
+    return graph.where(condition, input, other)
 
 
 @composite(out="exact elementwise", fast_path=Where(choose.op, dtypes="bool", input="any", other="any"))
@@ -798,6 +935,11 @@ def _(xp, input, mask, value):
             return keep_where(xp, ~mask, input)
         value = xp.asarray(value, input.dtype) if is_numpy(xp) else input.dtype.type(value).item()
     return in_order(xp, select(xp, mask, value, input, input.dtype))
+
+
+@fill_where.onnx
+def _(graph, input, mask, value):
+    return graph.where(mask, graph.value(value, input), input)
 
 
 def keep_where(xp: Any, mask: Any, input: Any) -> Any:

@@ -1306,7 +1306,7 @@ def triangle_on_device(xp: Any, row: int, col: int, offset: int, upper: bool) ->
     return xp.stack([line, flat - ends[line] + (col if upper else edge[line])])
 
 
-@op("clone", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
+@op("clone", dtypes=ALL_DTYPES, vmap="elementwise", linear="input", onnx="Identity")
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """Copy a tensor; gradients flow through the copy, which is dense in the input's order of dimensions.
 
@@ -1350,7 +1350,7 @@ def _(grad):
     return grad
 
 
-@op(name="contiguous_copy", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
+@op(name="contiguous_copy", dtypes=ALL_DTYPES, vmap="elementwise", linear="input", onnx="Identity")
 def contiguous_copy(input: Tensor) -> Tensor:
     """A copy with its dimensions in order in memory."""
     return contiguous_copy.op(input)
@@ -1425,6 +1425,11 @@ def _(grad, input_dtype):
     if grad._key.is_complex and not input_dtype.is_complex:
         grad = grad.real  # as it is meant
     return grad.to(input_dtype)
+
+
+@convert.onnx
+def _(graph, input, dtype):
+    return graph.Identity(input) if input.dtype is dtype else graph.cast(input, dtype)
 
 
 @op(name="transfer", dtypes=ALL_DTYPES, vmap="elementwise", linear="input")
@@ -1627,6 +1632,11 @@ def _(grad):
 @fill.gradient("value")
 def _(grad):
     return grad.sum()
+
+
+@fill.onnx
+def _(graph, input, value):
+    return graph.Expand(graph.cast(graph.value(value, input), input.dtype), graph.shape_of(input))
 
 
 LARGE = 1 << 64  # an integer that may be too large for a float

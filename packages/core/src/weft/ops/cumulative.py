@@ -56,6 +56,11 @@ def _(xp, input, dim):
     return in_order(xp, accumulated("cumsum", xp, input, dim)) if input.ndim else input.copy()
 
 
+@cumsum.onnx
+def _(graph, input, dim):
+    return graph.CumSum(input, graph.scalar(dim)) if input.ndim else graph.Identity(input)
+
+
 def accumulated(method: str, xp: Any, input: Any, dim: int) -> Any:
     """A running sum or product, in double precision and rounded once, as PyTorch's are."""
     wide = xp.result_type(input.dtype, xp.float64) if input.dtype.kind in "fc" else input.dtype
@@ -137,6 +142,13 @@ def _(grad, input, output, dim):
     return cumprod_gradient_about_zeros(grad, input, output, dim)
 
 
+@cumprod.onnx
+def _(graph, input, dim):
+    """Of all prefixes: ONNX has no product that goes on."""
+    products = graph.reduce("ReduceProd", graph.prefixes(input, dim, 1), [-1], False)
+    return graph.last_to(products, dim, input.ndim)
+
+
 def can_be_read(input: Any) -> bool:
     """Whether the gradient of `cumprod` may ask if there are zeros: not of a batch.
 
@@ -213,6 +225,12 @@ def _(xp, input, dim):
     for place in range(1, lines.shape[0]):
         lines[place] = log_of_sum(xp, lines[place - 1], lines[place])
     return made
+
+
+@logcumsumexp.onnx
+def _(graph, input, dim):
+    sums = graph.reduce("ReduceLogSumExp", graph.prefixes(input, dim, -math.inf), [-1], False)
+    return graph.last_to(sums, dim, input.ndim)
 
 
 def on_their_branches(xp: Any, input: Any, summed: Any, dim: int) -> Any:
@@ -294,6 +312,17 @@ def running(name: str, pick: str) -> Any:
         place = xp.arange(input.shape[dim]).reshape([-1 if d == dim else 1 for d in range(input.ndim)])
         new = (input == values) | ((input != input) & (values != values))
         return values, scan(xp, xp.maximum, xp.where(new, place, 0), dim)
+
+    @declared.onnx
+    def _(graph, input, dim):
+        """Of all prefixes, whose last extreme is found."""
+        if not input.ndim:
+            return [graph.Identity(input), graph.scalar(0)]
+        largest = pick == "maximum"
+        rows = graph.prefixes(input, dim, graph.lowest(input) if largest else graph.highest(input))
+        values = graph.reduce("ReduceMax" if largest else "ReduceMin", rows, [-1], False)
+        places = graph.emit("ArgMax" if largest else "ArgMin", rows, axis=-1, keepdims=0, select_last_index=1)
+        return [graph.last_to(each, dim, input.ndim) for each in (values, places)]
 
     @declared.gradient("input")
     def _(grad, later_outputs, input_shape, dim):

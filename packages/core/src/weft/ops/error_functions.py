@@ -251,7 +251,7 @@ def normal_quantile(xp: Any, q: Any, tail: Any) -> Any:
     return result
 
 
-@pointwise("erf", "erf_", result="float", dtypes=REAL)
+@pointwise("erf", "erf_", result="float", dtypes=REAL, onnx="Erf")
 def erf(xp, input):
     """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)`` from 0 to each element.
 

@@ -307,6 +307,11 @@ def _(batch):
     return found if adjacent else found.movedim(max(indices[at].ndim for at in places), 0)
 
 
+@advanced.onnx
+def _(graph, input, indices):
+    return graph.indexed(input, indices)
+
+
 def advanced_by_example(batch: Any, first: int) -> Any:
     """Positions of each example's own; `first` is where their dimensions stand in the result of one example."""
     input, indices = batch.args
@@ -357,6 +362,11 @@ def _(xp, input, indices, values, accumulate):
     else:
         write_at(xp, result, indices, key, values)
     return result
+
+
+@put.onnx
+def _(graph, input, indices, values, accumulate):
+    return graph.written(input, indices, values, accumulate)
 
 
 def write_at(xp: Any, target: Any, indices: Any, key: tuple[Any, ...], values: Any) -> None:
@@ -849,6 +859,11 @@ def _(grad):
     return grad
 
 
+@replaced.onnx
+def _(graph, input, source):
+    return graph.Expand(graph.cast(source, input.dtype), graph.shape_of(input))
+
+
 def _replaced(input: Any, source: Any) -> Any:
     return replaced.op(input, source.to(input.device, input.dtype))
 
@@ -972,6 +987,11 @@ def _(batch):
     return gather.op(input, dim + 1, index.reshape(shape).expand(*input.shape[: dim + 1], -1, *input.shape[dim + 2 :]))
 
 
+@index_select.onnx
+def _(graph, input, dim, index):
+    return graph.Gather(input, index, axis=dim) if input.ndim else graph.Identity(input)
+
+
 @op(
     "gather",
     tensors="input index",
@@ -1011,6 +1031,13 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
         return Gather.apply(input, dim, index)
     return positioned("gather", RuntimeError, gather.op, input, dim, index)
+
+
+@gather.onnx
+def _(graph, input, dim, index):
+    if not input.ndim or not index.ndim:
+        return graph.Gather(graph.Reshape(input, graph.sizes([-1])), index, axis=0)
+    return graph.GatherElements(input, index, axis=dim)
 
 
 def checked_along(name: str, input: Any, dim: int, index: Any, src: Any = None) -> Any:
@@ -1171,6 +1198,11 @@ def _(xp, input, dim, index, src, adds):
     return scattered_array(xp, "scatter_add" if adds else "scatter", input, dim, index, src, xp.add if adds else None)
 
 
+@scattered.onnx
+def _(graph, input, dim, index, src, adds):
+    return graph.scattered(input, dim, index, src, "add" if adds else None)
+
+
 def scattered_array(xp: Any, name: str, input: Any, dim: int, index: Any, src: Any, combine: Any) -> Any:
     """A copy of an array with a source, or what a ufunc makes of it and what is there, at positions."""
     result = xp.array(input, order="C")
@@ -1230,6 +1262,11 @@ def _(grad):
     raise RuntimeError(
         "scatter: the derivative of src is not implemented with reduce='multiply'; use scatter_reduce with 'prod'"
     )
+
+
+@multiplied_at.onnx
+def _(graph, input, dim, index, src):
+    return graph.scattered(input, dim, index, src, "mul")
 
 
 @composite("scatter", "scatter_", out="exact shared")
@@ -1362,6 +1399,15 @@ def _(batch):
     input, dim, index, source, alpha = batch.args
     input, source = batch.spread(input, batch.flags[0]), batch.spread(source, batch.flags[3])
     return index_added.op(input, dim + 1, index, source, alpha)
+
+
+@index_added.onnx
+def _(graph, input, dim, index, source, alpha):
+    source = source if alpha == 1 else graph.Mul(source, alpha)
+    if not input.ndim:
+        return graph.Add(input, graph.ReduceSum(source, keepdims=0))
+    places = graph.Expand(graph.by_dim(index, dim, input.ndim), graph.shape_of(source))
+    return graph.ScatterElements(input, places, source, axis=dim, reduction="add")
 
 
 def index_write(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
@@ -1800,3 +1846,10 @@ def _(xp, input, dim):
     if len(dim) == input.ndim:
         return xp.asarray(xp.count_nonzero(input), xp.int64)
     return in_order(xp, xp.sum(input != 0, axis=dim, dtype=xp.int64))
+
+
+@count_nonzero.onnx
+def _(graph, input, dim):
+    return graph.reduce(
+        "ReduceSum", graph.cast(graph.truth(input), int64), range(input.ndim) if dim is None else dim, False
+    )

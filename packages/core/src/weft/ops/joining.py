@@ -137,6 +137,11 @@ def _(grad, tensors_shape, dim):
     return pieces
 
 
+@cat.onnx
+def _(graph, tensors, dim):
+    return graph.Concat(*tensors, axis=dim)
+
+
 concat = concatenate = cat
 
 
@@ -255,6 +260,11 @@ def _(xp, tensors, dim):
 @stack.gradient("tensors")
 def _(grad, dim):
     return list(grad.unbind(dim))
+
+
+@stack.onnx
+def _(graph, tensors, dim):
+    return graph.Concat(*[graph.Unsqueeze(each, graph.sizes([dim])) for each in tensors], axis=dim)
 
 
 def at_least(tensors: Any, ndim: int, place: Any) -> Any:
@@ -490,6 +500,20 @@ def _(xp, blocks):
     for place, each in zip(block_places([each.shape for each in blocks]), blocks):
         whole[place] = each
     return whole
+
+
+@diagonal_blocks.onnx
+def _(graph, blocks):
+    """Each between as many zeros as the blocks before and behind it have columns."""
+    columns = [graph.size(each, 1) for each in blocks]
+    none, rows = graph.sizes([0]), []
+    for number, each in enumerate(blocks):
+        widths = [
+            graph.Sum(*part) if len(part) > 1 else part[0] if part else none
+            for part in (columns[:number], columns[number + 1 :])
+        ]
+        rows.append(graph.Pad(each, graph.Concat(none, widths[0], none, widths[1], axis=0)))
+    return graph.Concat(*rows, axis=0)
 
 
 def block_places(shapes: Any) -> list[tuple[slice, slice]]:
@@ -728,6 +752,14 @@ def _(grad, dims):
     return flip.op(grad, dims)
 
 
+@flip.onnx
+def _(graph, input, dims):
+    reversed_ = graph.Identity(input)
+    for dim in dims if input.ndim else ():
+        reversed_ = graph.slice(reversed_, dim, None, None, -1)
+    return reversed_
+
+
 @composite("fliplr")
 def fliplr(input: Tensor) -> Tensor:
     """Reverse the order of the columns.
@@ -802,6 +834,18 @@ def _(xp, input, shifts, dims):
     if len(dims) == 1:
         return in_order(xp, rolled(xp, input, shifts[0], dims[0]))
     return in_order(xp, xp.roll(input, shifts, axis=dims) if dims else xp.roll(input, shifts[0]))
+
+
+@roll.onnx
+def _(graph, input, shifts, dims):
+    if not input.ndim:
+        return graph.Identity(input)
+    if not dims:
+        flat = graph.rolled(graph.Reshape(input, graph.sizes([-1])), shifts[0], 0)
+        return graph.Reshape(flat, graph.shape_of(input))
+    for shift, dim in zip(shifts, dims):
+        input = graph.rolled(input, shift, dim)
+    return input
 
 
 def rolled(xp: Any, input: Any, shift: int, dim: int) -> Any:
@@ -905,6 +949,10 @@ def triangle(name: str, keep: str, example: str) -> Any:
         rows, columns = input.shape[-2:]
         xp.copyto(result, input, where=triangle_mask(xp, rows, columns, diagonal, keep == "below"))
         return result
+
+    @function_op.onnx
+    def _(graph, input, diagonal):
+        return graph.Trilu(input, graph.scalar(diagonal), upper=int(keep != "below"))
 
     @function_op.gradient("input")
     def _(grad, diagonal):

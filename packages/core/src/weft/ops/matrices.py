@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from weft._dtypes.dtypes import float32, int8, int64, result_dtype, uint8
+from weft._dtypes.dtypes import float32, int8, int32, int64, result_dtype, uint8
 from weft._engine.functions import MatrixProduct, SumWithProduct, transposed_product
 from weft._engine.tensor import TensorBase
 from weft._errors import warn_deprecated
@@ -52,6 +52,7 @@ def same_dtype(name: str, *tensors: Any) -> None:
     linear="input | other",
     autocast="half",
     fast_path=MatrixProduct(dtypes="any"),
+    onnx="MatMul",
 )
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; of batches of matrices, broadcast; of vectors the inner product.
@@ -265,6 +266,11 @@ def _int_mm(input: Tensor, mat2: Tensor) -> Tensor:
 @_int_mm.kernel
 def _(xp, input, mat2):
     return xp.matmul(input.astype(xp.int32), mat2.astype(xp.int32))
+
+
+@_int_mm.onnx
+def _(graph, input, mat2):
+    return graph.MatMulInteger(input, mat2, dtype=int32)
 
 
 @composite("bmm", out="exact", autocast="half")
@@ -500,6 +506,13 @@ def _(grad, b, alpha):
 @sum_with_product.gradient("b")
 def _(grad, a, alpha):
     return matmul.op(conj(a.mT), grad if alpha == 1 else grad * conj(alpha))
+
+
+@sum_with_product.onnx
+def _(graph, input, a, b, beta, alpha):
+    product = graph.MatMul(a, b)
+    product = product if alpha == 1 else graph.Mul(product, alpha)
+    return graph.Add(product, input if beta == 1 else graph.Mul(input, beta))
 
 
 def with_product(name: str, input: Any, a: Any, b: Any, product: Any, beta: Any, alpha: Any) -> Any:
@@ -771,6 +784,13 @@ def blocks(input: Tensor, other: Tensor) -> Tensor:
     return blocks.op(input, other)
 
 
+@blocks.onnx
+def _(graph, input, other):
+    first = graph.Unsqueeze(input, graph.sizes(range(1, 2 * input.ndim, 2)))
+    second = graph.Unsqueeze(other, graph.sizes(range(0, 2 * input.ndim, 2)))
+    return graph.Reshape(graph.Mul(first, second), graph.Mul(graph.shape_of(input), graph.shape_of(other)))
+
+
 def each_beside(sizes: Any, first: bool) -> list[int]:
     """A shape with a 1 behind each size, or before it."""
     return [n for size in sizes for n in ((size, 1) if first else (1, size))]
@@ -899,6 +919,16 @@ def _(grad, other, input_shape, dim):
 @crossed.gradient("other")
 def _(grad, input, other_shape, dim):
     return crossed.op(grad, conj(input), dim).sum_to_size(other_shape)
+
+
+@crossed.onnx
+def _(graph, input, other, dim):
+    def turned(value, places):
+        return graph.Gather(value, graph.sizes(places), axis=dim - ndim + value.ndim)
+
+    ndim = builtins.max(input.ndim, other.ndim)
+    first = graph.Mul(turned(input, [1, 2, 0]), turned(other, [2, 0, 1]))
+    return graph.Sub(first, graph.Mul(turned(input, [2, 0, 1]), turned(other, [1, 2, 0])))
 
 
 # einsum

@@ -33,7 +33,15 @@ from weft.ops.views import complex_op
 # Determinants
 
 
-@op(name="linalg_det", tensors="A", result="same", dtypes="float complex", vmap="leading", autocast="float32")
+@op(
+    name="linalg_det",
+    tensors="A",
+    result="same",
+    dtypes="float complex",
+    vmap="leading",
+    autocast="float32",
+    onnx="Det",
+)
 def det_op(A: Tensor) -> Tensor:
     """The determinant."""
     return det_op.op(A)

@@ -37,7 +37,7 @@ def conj(value: Any) -> Any:
     return value.conjugate()
 
 
-@pointwise("__add__ __radd__", "__iadd__", kernel="add", allow_scalars=True, name="add")
+@pointwise("__add__ __radd__", "__iadd__", kernel="add", allow_scalars=True, name="add", onnx="Add")
 def plus(input, other):
     """The sum of each pair of elements, as ``input + other`` computes it."""
 
@@ -86,6 +86,11 @@ def _(grad):
 @plus_scaled.gradient("other")
 def _(grad, alpha):
     return grad * alpha
+
+
+@plus_scaled.onnx
+def _(graph, input, other, alpha):
+    return graph.Add(input, graph.Mul(other, alpha))
 
 
 plus_scaled.declaration.label = "AddBackward0"
@@ -172,7 +177,12 @@ def in_range(name: str, value: Any, element: Any) -> Any:
 
 
 @pointwise(
-    "mul multiply __mul__ __rmul__", "mul_ multiply_ __imul__", kernel="multiply", allow_scalars=True, scalars="float32"
+    "mul multiply __mul__ __rmul__",
+    "mul_ multiply_ __imul__",
+    kernel="multiply",
+    allow_scalars=True,
+    scalars="float32",
+    onnx="Mul",
 )
 def mul(input, other):
     """The product of each pair of elements.
@@ -208,6 +218,7 @@ mul.gradient("other", needs="grad input")(gradients.product)
     error_hint="Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
     "operator instead. Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
     "a mask, use the `~` or `logical_not()` operator instead.",
+    onnx="Sub",
 )
 def minus(input, other):
     """The difference of each pair of elements, as ``input - other`` computes it."""
@@ -284,6 +295,7 @@ def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     allow_scalars=True,
     scalars="float32",
     name="div",
+    onnx="Div",
 )
 def true_divide(input, other):
     """The quotient of each pair of elements; integers are divided as floating-point numbers.
@@ -448,6 +460,11 @@ def floor_divide(xp, input, other):
     return rounded_down(xp, input, other)
 
 
+@floor_divide.onnx
+def _(graph, input, other):
+    return graph.floored(input, other)
+
+
 @pointwise(dtypes="int float", allow_scalars=True, scalars="float32", name="div_floor")
 def divide_floor(xp, input, other):
     """The quotient of each pair of elements, rounded down, with gradients of 0."""
@@ -462,6 +479,11 @@ def _(grad):
 @divide_floor.gradient("other")
 def _(grad):
     return zeros_like(grad)
+
+
+@divide_floor.onnx
+def _(graph, input, other):
+    return graph.floored(input, other)
 
 
 @pointwise(dtypes="int float", allow_scalars=True, scalars="float32", name="div_trunc")
@@ -487,6 +509,12 @@ def _(grad):
 @divide_trunc.gradient("other")
 def _(grad):
     return zeros_like(grad)
+
+
+@divide_trunc.onnx
+def _(graph, input, other):
+    quotient = graph.Div(input, other)
+    return truncated(graph, quotient) if graph.is_floating(input, other) else quotient
 
 
 @pointwise("remainder __mod__ __rmod__", "remainder_ __imod__", dtypes="int float")
@@ -527,6 +555,17 @@ def _(grad, input, other):
     return -grad * divide_floor(input, other)
 
 
+@remainder.onnx
+def _(graph, input, other):
+    if not graph.is_floating(input, other):
+        return graph.Mod(input, other)
+    rest = graph.Mod(input, other, fmod=1)  # has the sign of input
+    zero = graph.value(0, rest)
+    differs = graph.Xor(graph.Less(rest, zero), graph.Less(other, zero))
+    other_side = graph.And(graph.Not(graph.Equal(rest, zero)), differs)
+    return graph.where(other_side, graph.Add(rest, other), rest)
+
+
 @pointwise("fmod", "fmod_", dtypes="int float", numbers="other")
 def fmod(xp, input, other):
     """The remainder of the division rounded towards zero: it has the dividend's sign.
@@ -563,6 +602,11 @@ def _(grad, input, other):
     return -grad * divide_trunc(input, other)
 
 
+@fmod.onnx
+def _(graph, input, other):
+    return graph.Mod(input, other, fmod=1)
+
+
 # Signs and parts
 
 
@@ -575,6 +619,7 @@ def _(grad, input, other):
     out="exact",
     error_hint="Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
     "the `~` or `logical_not()` operator instead.",
+    onnx="Neg",
 )
 def neg(input):
     """The negative of each element."""
@@ -602,7 +647,9 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@pointwise("abs absolute __abs__", "abs_ absolute_", kernel="absolute", result="real", dtypes=f"{NUMBERS} float8")
+@pointwise(
+    "abs absolute __abs__", "abs_ absolute_", kernel="absolute", result="real", dtypes=f"{NUMBERS} float8", onnx="Abs"
+)
 def abs(input):
     """The absolute value of each element; real for complex input."""
 
@@ -649,6 +696,11 @@ def _(grad):
     return zeros_like(grad)  # not grad * 0, which an infinite gradient makes nan
 
 
+@sign.onnx
+def _(graph, input):
+    return graph.Sign(input)
+
+
 @pointwise("sgn", "sgn_", out="exact")
 def sgn(xp, input):
     """Each element divided by its absolute value; 0 stays 0."""
@@ -667,6 +719,11 @@ def _(grad, input, output):
     size = input.abs()
     flat = (grad - output * (grad.conj() * output).real) / size.masked_fill(size == 0, 1)
     return flat.masked_fill(size == 0, 0)
+
+
+@sgn.onnx
+def _(graph, input):
+    return graph.Sign(input)
 
 
 @pointwise("_conj_copy", dtypes="int float complex", kernel="conjugate", name="conj_physical")
@@ -701,7 +758,13 @@ def _(grad, input):
     return slope.masked_fill(size == 0, 0)
 
 
-@pointwise("reciprocal", "reciprocal_", result="float")
+@angle.onnx
+def _(graph, input):
+    turned = graph.where(graph.Less(input, 0.0), graph.value(math.pi, input), graph.value(0.0, input))
+    return graph.where(graph.IsNaN(input), input, turned)
+
+
+@pointwise("reciprocal", "reciprocal_", result="float", onnx="Reciprocal")
 def reciprocal(xp, input):
     """1 divided by each element."""
     return xp.divide(1, input) if input.dtype.kind == "c" else xp.reciprocal(input)  # which has nan of 0j
@@ -722,6 +785,11 @@ def _(grad, input):
     return grad * conj(input * 2)
 
 
+@squared.onnx
+def _(graph, input):
+    return graph.Mul(input, input)
+
+
 @composite("square", "square_", out=True)
 def square(input: Tensor) -> Tensor:
     """The square of each element; bool becomes int64."""
@@ -731,7 +799,7 @@ def square(input: Tensor) -> Tensor:
 # Powers and roots
 
 
-@pointwise("__pow__ __rpow__", "__ipow__", dtypes=NUMBERS, scalars="checked", name="pow")
+@pointwise("__pow__ __rpow__", "__ipow__", dtypes=NUMBERS, scalars="checked", name="pow", onnx="Pow")
 def power(xp, input, exponent):
     """Each element raised to a power, as ``input ** exponent`` computes it."""
     array = input if hasattr(input, "dtype") else exponent
@@ -853,7 +921,7 @@ def _float_power_in_place(self: Tensor, exponent: Tensor | Scalar) -> Tensor:
     return self.pow_(exponent.to(wide) if isinstance(exponent, TensorBase) else exponent)
 
 
-@pointwise("sqrt", "sqrt_", kernel="sqrt", result="float")
+@pointwise("sqrt", "sqrt_", kernel="sqrt", result="float", onnx="Sqrt")
 def sqrt(input):
     """The square root of each element; nan for negative real ones."""
 
@@ -872,6 +940,11 @@ def rsqrt(xp, input):
 @rsqrt.gradient("input")
 def _(grad, output):
     return -0.5 * grad * conj(output * output * output)
+
+
+@rsqrt.onnx
+def _(graph, input):
+    return graph.Reciprocal(graph.Sqrt(graph.floating(input)))
 
 
 @pointwise("hypot", "hypot_", kernel="hypot", dtypes="float", numbers="")
@@ -899,10 +972,15 @@ def _(grad, other, output):
     return grad * (other / output)
 
 
+@hypot.onnx
+def _(graph, input, other):
+    return graph.Sqrt(graph.Add(graph.Mul(input, input), graph.Mul(other, other)))
+
+
 # Exponentials and logarithms
 
 
-@pointwise("exp", "exp_", kernel="exp", result="float")
+@pointwise("exp", "exp_", kernel="exp", result="float", onnx="Exp")
 def exp(input):
     """The exponential of each element."""
 
@@ -923,6 +1001,12 @@ def _(grad, output):
     return grad * conj(output) * LN2
 
 
+@exp2.onnx
+def _(graph, input):
+    input = graph.floating(input)
+    return graph.Pow(graph.value(2.0, input), input)
+
+
 @pointwise("expm1", "expm1_", kernel="expm1", result="float")
 def expm1(input):
     """The exponential of each element, minus 1, exact near 0."""
@@ -933,7 +1017,12 @@ def _(grad, output):
     return grad * conj(output + 1)
 
 
-@pointwise("log", "log_", kernel="log", result="float")
+@expm1.onnx
+def _(graph, input):
+    return graph.expm1(graph.floating(input))
+
+
+@pointwise("log", "log_", kernel="log", result="float", onnx="Log")
 def log(input):
     """The natural logarithm of each element."""
 
@@ -953,6 +1042,11 @@ def _(grad, input):
     return grad / conj(input * LN2)
 
 
+@log2.onnx
+def _(graph, input):
+    return graph.Div(graph.Log(graph.floating(input)), math.log(2))
+
+
 @pointwise("log10", "log10_", kernel="log10", result="float")
 def log10(input):
     """The logarithm to base 10 of each element."""
@@ -963,9 +1057,19 @@ def _(grad, input):
     return grad / conj(input * LN10)
 
 
+@log10.onnx
+def _(graph, input):
+    return graph.Div(graph.Log(graph.floating(input)), math.log(10))
+
+
 @pointwise("log1p", "log1p_", kernel="log1p", result="float")
 def log1p(input):
     """The natural logarithm of 1 plus each element, exact near 0."""
+
+
+@log1p.onnx
+def _(graph, input):
+    return graph.log1p(graph.floating(input))
 
 
 def log_of_one_more(xp: Any, input: Any) -> Any:
@@ -1016,7 +1120,7 @@ def _(grad, input):
 # Trigonometric and hyperbolic functions
 
 
-@pointwise("sin", "sin_", kernel="sin", result="float")
+@pointwise("sin", "sin_", kernel="sin", result="float", onnx="Sin")
 def sin(input):
     """The sine of each element, in radians."""
 
@@ -1026,7 +1130,7 @@ def _(grad, input):
     return grad * conj(input.cos())
 
 
-@pointwise("cos", "cos_", kernel="cos", result="float")
+@pointwise("cos", "cos_", kernel="cos", result="float", onnx="Cos")
 def cos(input):
     """The cosine of each element, in radians."""
 
@@ -1036,7 +1140,7 @@ def _(grad, input):
     return -grad * conj(input.sin())
 
 
-@pointwise("tan", "tan_", kernel="tan", result="float")
+@pointwise("tan", "tan_", kernel="tan", result="float", onnx="Tan")
 def tan(input):
     """The tangent of each element, in radians."""
 
@@ -1046,7 +1150,7 @@ def _(grad, output):
     return grad * conj(1 + output * output)
 
 
-@pointwise("asin arcsin", "asin_ arcsin_", kernel="arcsin", result="float")
+@pointwise("asin arcsin", "asin_ arcsin_", kernel="arcsin", result="float", onnx="Asin")
 def asin(input):
     """The angle whose sine is each element, in radians."""
 
@@ -1056,7 +1160,7 @@ def _(grad, input):
     return grad / conj((1 - input * input).sqrt())
 
 
-@pointwise("acos arccos", "acos_ arccos_", kernel="arccos", result="float")
+@pointwise("acos arccos", "acos_ arccos_", kernel="arccos", result="float", onnx="Acos")
 def acos(input):
     """The angle whose cosine is each element, in radians."""
 
@@ -1066,7 +1170,7 @@ def _(grad, input):
     return -grad / conj((1 - input * input).sqrt())
 
 
-@pointwise("atan arctan", "atan_ arctan_", kernel="arctan", result="float")
+@pointwise("atan arctan", "atan_ arctan_", kernel="arctan", result="float", onnx="Atan")
 def atan(input):
     """The angle whose tangent is each element, in radians."""
 
@@ -1076,7 +1180,7 @@ def _(grad, input):
     return grad / conj(1 + input * input)
 
 
-@pointwise("sinh", "sinh_", kernel="sinh", result="float")
+@pointwise("sinh", "sinh_", kernel="sinh", result="float", onnx="Sinh")
 def sinh(input):
     """The hyperbolic sine of each element."""
 
@@ -1086,7 +1190,7 @@ def _(grad, input):
     return grad * conj(input.cosh())
 
 
-@pointwise("cosh", "cosh_", kernel="cosh", result="float")
+@pointwise("cosh", "cosh_", kernel="cosh", result="float", onnx="Cosh")
 def cosh(input):
     """The hyperbolic cosine of each element."""
 
@@ -1096,7 +1200,7 @@ def _(grad, input):
     return grad * conj(input.sinh())
 
 
-@pointwise("tanh", "tanh_", kernel="tanh", result="float")
+@pointwise("tanh", "tanh_", kernel="tanh", result="float", onnx="Tanh")
 def tanh(input):
     """The hyperbolic tangent of each element."""
 
@@ -1134,7 +1238,7 @@ def _(grad, output_grad, result):
     return grad * output_grad * result * -2
 
 
-@pointwise("asinh arcsinh", "asinh_ arcsinh_", kernel="arcsinh", result="float")
+@pointwise("asinh arcsinh", "asinh_ arcsinh_", kernel="arcsinh", result="float", onnx="Asinh")
 def asinh(input):
     """The inverse hyperbolic sine of each element."""
 
@@ -1144,7 +1248,7 @@ def _(grad, input):
     return grad / conj((input * input + 1).sqrt())
 
 
-@pointwise("acosh arccosh", "acosh_ arccosh_", kernel="arccosh", result="float")
+@pointwise("acosh arccosh", "acosh_ arccosh_", kernel="arccosh", result="float", onnx="Acosh")
 def acosh(input):
     """The inverse hyperbolic cosine of each element."""
 
@@ -1154,7 +1258,7 @@ def _(grad, input):
     return grad / conj((input - 1).sqrt() * (input + 1).sqrt())
 
 
-@pointwise("atanh arctanh", "atanh_ arctanh_", kernel="arctanh", result="float")
+@pointwise("atanh arctanh", "atanh_ arctanh_", kernel="arctanh", result="float", onnx="Atanh")
 def atanh(input):
     """The inverse hyperbolic tangent of each element."""
 
@@ -1195,6 +1299,16 @@ def _(grad, input, other):
     return grad * away_from_zero(-input, input, other)
 
 
+@atan2.onnx
+def _(graph, input, other):
+    input, other = graph.floating(input), graph.floating(other)
+    angle = graph.Atan(graph.Div(input, other))
+    half_turn = graph.where(graph.Less(input, 0.0), graph.value(-math.pi, input), graph.value(math.pi, input))
+    angle = graph.where(graph.Less(other, 0.0), graph.Add(angle, half_turn), angle)
+    at_origin = graph.And(graph.Equal(input, 0.0), graph.Equal(other, 0.0))
+    return graph.where(at_origin, graph.value(0.0, input), angle)
+
+
 def away_from_zero(number: Any, input: Any, other: Any) -> Any:
     """``number / (input ** 2 + other ** 2)``, and 0 where both are 0."""
     return (number / (input * input + other * other)).masked_fill((input == 0) & (other == 0), 0)
@@ -1214,6 +1328,14 @@ def _(grad, input):
     size = angle * input  # 0 for numbers near 0 too
     slope = (angle * angle.cos() - angle.sin()) / size
     return (grad * conj(slope)).masked_fill(size == 0, 0)
+
+
+@sinc.onnx
+def _(graph, input):
+    angle = graph.Mul(graph.floating(input), math.pi)
+    is_zero = graph.Equal(angle, 0.0)
+    one = graph.value(1.0, angle)
+    return graph.where(is_zero, one, graph.Div(graph.Sin(angle), graph.where(is_zero, one, angle)))
 
 
 @pointwise("deg2rad", "deg2rad_", formula=True, result="float", dtypes=REAL)
@@ -1238,7 +1360,7 @@ def _(grad):
     return grad * (180 / math.pi)
 
 
-@pointwise("sigmoid", "sigmoid_", result="float")
+@pointwise("sigmoid", "sigmoid_", result="float", onnx="Sigmoid")
 def sigmoid(xp, input):
     """``1 / (1 + exp(-x))`` of each element x."""
     powers = xp.asarray(xp.exp(-input))
@@ -1315,6 +1437,14 @@ def _(grad, input, eps):
     return slope.masked_fill((input < eps) | (input > 1 - eps), 0)
 
 
+@logit.onnx
+def _(graph, input, eps):
+    input = graph.floating(input)
+    if eps is not None:
+        input = graph.Clip(input, eps, 1 - eps)
+    return graph.Log(graph.Div(input, graph.Sub(1.0, input)))
+
+
 def log_of_sum(xp: Any, input: Any, other: Any) -> Any:
     """``log(exp(input) + exp(other))`` of complex numbers: the one with the larger real part is taken out."""
     swap = (other.real > input.real) | (input.real != input.real)
@@ -1352,6 +1482,12 @@ def _(grad, input, other):
     return grad / conj(1 + (input - other).exp())
 
 
+@logaddexp.onnx
+def _(graph, input, other):
+    distance = graph.Abs(graph.Sub(input, other))
+    return graph.Add(graph.Max(input, other), graph.log1p(graph.Exp(graph.Neg(distance))))
+
+
 @pointwise("logaddexp2", kernel="logaddexp2", dtypes="float", numbers="")
 def logaddexp2(input, other):
     """``log2(2 ** input + 2 ** other)`` without overflow.
@@ -1376,6 +1512,12 @@ def _(grad, input, other):
 @logaddexp2.gradient("other")
 def _(grad, input, other):
     return grad / (1 + (input - other).exp2())
+
+
+@logaddexp2.onnx
+def _(graph, input, other):
+    power = graph.Pow(graph.value(2.0, input), graph.Neg(graph.Abs(graph.Sub(input, other))))
+    return graph.Add(graph.Max(input, other), graph.Div(graph.log1p(power), math.log(2)))
 
 
 @pointwise("xlogy", "xlogy_", formula=True, result="float", dtypes=REAL)
@@ -1418,6 +1560,11 @@ def _(grad):
     return zeros_like(grad)
 
 
+@floor.onnx
+def _(graph, input):
+    return graph.Floor(input) if graph.is_floating(input) else graph.Identity(input)
+
+
 @pointwise("ceil", "ceil_", dtypes="int float", out="exact")
 def ceil(xp, input):
     """The smallest integer not below each element."""
@@ -1429,6 +1576,11 @@ def _(grad):
     return zeros_like(grad)
 
 
+@ceil.onnx
+def _(graph, input):
+    return graph.Ceil(input) if graph.is_floating(input) else graph.Identity(input)
+
+
 @pointwise("trunc fix", "trunc_ fix_", dtypes="int float", out="exact")
 def trunc(xp, input):
     """Each element without its fraction."""
@@ -1438,6 +1590,13 @@ def trunc(xp, input):
 @trunc.gradient("input")
 def _(grad):
     return zeros_like(grad)
+
+
+@trunc.onnx
+def truncated(graph, input):
+    if not graph.is_floating(input):
+        return graph.Identity(input)
+    return graph.Mul(graph.Sign(input), graph.Floor(graph.Abs(input)))
 
 
 fix = trunc
@@ -1495,6 +1654,18 @@ def _(grad):
     return zeros_like(grad)
 
 
+@round.onnx
+def _(graph, input, decimals):
+    if not graph.is_floating(input):
+        return graph.Identity(input)
+    if decimals == 0:
+        return graph.Round(input)
+    scale = 10.0 ** builtins.abs(decimals)
+    if decimals > 0:
+        return graph.Div(graph.Round(graph.Mul(input, scale)), scale)
+    return graph.Mul(graph.Round(graph.Div(input, scale)), scale)
+
+
 def _rounded(self: Tensor, digits: int = 0) -> Tensor:
     """``round(tensor, digits)``, as Python calls it."""
     result: Tensor = round(self, decimals=digits)
@@ -1515,10 +1686,15 @@ def _(grad):
     return grad
 
 
+@frac.onnx
+def _(graph, input):
+    return graph.Sub(input, truncated(graph, input))
+
+
 # Larger, smaller, between
 
 
-@pointwise("maximum", kernel="maximum", dtypes=REAL, numbers="", error_type=RuntimeError)
+@pointwise("maximum", kernel="maximum", dtypes=REAL, numbers="", error_type=RuntimeError, onnx="Max")
 def maximum(input, other):
     """The larger of each pair of elements; nan if one is nan.
 
@@ -1543,7 +1719,7 @@ def _(grad, input, other):
     return (grad / 2).where(input == other, grad).masked_fill(other < input, 0)
 
 
-@pointwise("minimum", kernel="minimum", dtypes=REAL, numbers="", error_type=RuntimeError)
+@pointwise("minimum", kernel="minimum", dtypes=REAL, numbers="", error_type=RuntimeError, onnx="Min")
 def minimum(input, other):
     """The smaller of each pair of elements; nan if one is nan.
 
@@ -1593,6 +1769,12 @@ def _(grad, input, other):
     return grad.masked_fill((input >= other) | (other != other), 0)
 
 
+@fmax.onnx
+def _(graph, input, other):
+    largest = graph.where(graph.is_nan(other), input, graph.Max(input, other))
+    return graph.where(graph.is_nan(input), other, largest)
+
+
 @pointwise("fmin", kernel="fmin", dtypes=REAL, numbers="", error_type=RuntimeError)
 def fmin(input, other):
     """The smaller of each pair of elements; the other one if one is nan.
@@ -1616,6 +1798,12 @@ def _(grad, input, other):
 @fmin.gradient("other")
 def _(grad, input, other):
     return grad.masked_fill((input <= other) | (other != other), 0)
+
+
+@fmin.onnx
+def _(graph, input, other):
+    smallest = graph.where(graph.is_nan(other), input, graph.Min(input, other))
+    return graph.where(graph.is_nan(input), other, smallest)
 
 
 @op(
@@ -1658,6 +1846,14 @@ def _(grad, input, min, max):
 def _(grad, input, min, max):
     chosen = input > max if min is None else (input > max) | (max < min)
     return grad.masked_fill(~chosen, 0)
+
+
+@clamped.onnx
+def _(graph, input, min, max):
+    if builtins.any(getattr(each, "shape", ()) for each in (min, max)):
+        input = input if min is None else graph.Max(input, min)
+        return input if max is None else graph.Min(input, max)
+    return graph.Clip(input, min, max)
 
 
 @composite("clamp clip", "clamp_ clip_", out=True, fast_path=Clamp(clamped.op))
@@ -1791,6 +1987,20 @@ def _(grad, input):
     return grad.masked_fill(input.isnan() | input.isinf(), 0)
 
 
+@nan_to_num.onnx
+def _(graph, input, nan, posinf, neginf):
+    if not graph.is_floating(input):
+        return graph.Identity(input)
+    limits = numpy.finfo(input.dtype.numpy)
+    for found, value in (
+        (graph.IsNaN(input), 0.0 if nan is None else nan),
+        (graph.IsInf(input, detect_negative=0), float(limits.max) if posinf is None else posinf),
+        (graph.IsInf(input, detect_positive=0), float(limits.min) if neginf is None else neginf),
+    ):
+        input = graph.where(found, graph.value(value, input), input)
+    return input
+
+
 # Sums of products
 
 
@@ -1831,6 +2041,14 @@ def _(grad, weight):
 @interpolated.gradient("weight")
 def _(grad, input, end):
     return grad * conj(end - input)
+
+
+@interpolated.onnx
+def _(graph, input, end, weight):
+    distance, weight = graph.Sub(end, input), graph.value(weight, input)
+    from_start = graph.Add(input, graph.Mul(distance, weight))
+    from_end = graph.Sub(end, graph.Mul(distance, graph.Sub(1.0, weight)))
+    return graph.where(graph.Less(graph.Abs(weight), 0.5), from_start, from_end)
 
 
 @composite("lerp", "lerp_", out=True, fast_path=FastPath(interpolated.op))
@@ -1903,6 +2121,11 @@ def _(grad, tensor1, value):
     return grad * conj(tensor1 * value)
 
 
+@plus_scaled_product.onnx
+def _(graph, input, tensor1, tensor2, value):
+    return graph.Add(input, graph.Mul(graph.Mul(tensor1, tensor2), value))
+
+
 @composite("addcmul", "addcmul_", out=True, fast_path=FastPath(plus_scaled_product.op))
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """``input + value * tensor1 * tensor2``.
@@ -1955,6 +2178,11 @@ def _(grad, tensor2, value):
 @plus_scaled_quotient.gradient("tensor2")
 def _(grad, tensor1, tensor2, value):
     return -grad * conj(value * tensor1 / (tensor2 * tensor2))
+
+
+@plus_scaled_quotient.onnx
+def _(graph, input, tensor1, tensor2, value):
+    return graph.Add(input, graph.Mul(graph.Div(tensor1, tensor2), value))
 
 
 @composite("addcdiv", "addcdiv_", out=True, fast_path=FastPath(plus_scaled_quotient.op))
@@ -2045,6 +2273,12 @@ def _(xp, input, exponent):
 @scaled_by_power.gradient("input")
 def _(grad, exponent):
     return scaled_by_power.op(grad, exponent)
+
+
+@scaled_by_power.onnx
+def _(graph, input, exponent):
+    power = graph.cast(exponent, input.dtype)
+    return graph.Mul(input, graph.Pow(graph.value(2.0, input), power))
 
 
 @composite("ldexp", "ldexp_", out=True)

@@ -193,6 +193,11 @@ def _(xp, input, dim, keepdim):
     return total(xp, input, dim, keepdim)
 
 
+@sum.onnx
+def _(graph, input, dim, keepdim):
+    return graph.reduce("ReduceSum", input, dim, keepdim)
+
+
 def is_narrow(input: Any) -> bool:
     """Whether it holds bool or integers that are summed as int64, and are not it."""
     return input._key.dtype.category < 2 and input._key.dtype is not int64
@@ -207,6 +212,11 @@ def integer_sum(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor:
 @integer_sum.kernel
 def _(xp, input, dim, keepdim):
     return in_order(xp, xp.sum(input, axis=axes(input, dim), keepdims=keepdim, dtype=xp.int64))
+
+
+@integer_sum.onnx
+def _(graph, input, dim, keepdim):
+    return graph.reduce("ReduceSum", graph.cast(input, int64), dim, keepdim)
 
 
 BLOCK = 4096  # elements that a product with ones adds up at once
@@ -311,6 +321,12 @@ def _(grad, input, dim, keepdim):
     return spread(grad, input._array.shape, dim, keepdim) * ~input.isnan()
 
 
+@nansum.onnx
+def _(graph, input, dim, keepdim):
+    valid = graph.where(graph.is_nan(input), graph.value(0, input), input)
+    return graph.reduce("ReduceSum", valid, dim, keepdim)
+
+
 @op(
     "mean",
     out=True,
@@ -370,6 +386,11 @@ def mean(
 @mean.kernel
 def _(xp, input, dim, keepdim):
     return total(xp, input, dim, keepdim) / input.dtype.type(count_of(input, dim))
+
+
+@mean.onnx
+def _(graph, input, dim, keepdim):
+    return graph.reduce("ReduceMean", input, dim, keepdim)
 
 
 def count_of(input: Any, dim: tuple[int, ...]) -> int:
@@ -459,6 +480,11 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     return prod.op(summable(input, dtype), dims, keepdim)
 
 
+@prod.onnx
+def _(graph, input, dim, keepdim):
+    return graph.reduce("ReduceProd", input, dim, keepdim)
+
+
 @op(name="integer_prod", dtypes="bool int", gradient=None, vmap="along_dims")
 def integer_prod(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor:
     """The product of bool or narrow integers as int64, without a copy of them in that dtype."""
@@ -468,6 +494,11 @@ def integer_prod(input: Tensor, dim: tuple[int, ...], keepdim: bool) -> Tensor:
 @integer_prod.kernel
 def _(xp, input, dim, keepdim):
     return in_order(xp, xp.prod(input, axis=axes(input, dim), keepdims=keepdim, dtype=xp.int64))
+
+
+@integer_prod.onnx
+def _(graph, input, dim, keepdim):
+    return graph.reduce("ReduceProd", graph.cast(input, int64), dim, keepdim)
 
 
 @prod.kernel
@@ -569,6 +600,10 @@ def extreme(name: str, xp_name: str, what: str) -> Any:
     @declared.kernel
     def _(xp, input, dim, keepdim):
         return in_order(xp, reduce(xp_name, input, axes(input, dim), keepdim))
+
+    @declared.onnx
+    def _(graph, input, dim, keepdim):
+        return graph.reduce(f"Reduce{xp_name.title()}", input, dim, keepdim)
 
     @declared.gradient("input")
     def _(grad, input, output, dim, keepdim):
@@ -685,6 +720,13 @@ def finder(name: str, xp_name: str) -> Any:
             return found
         return xp.reshape(found, (1,) * input.ndim) if dim is None else xp.expand_dims(found, dim)
 
+    @declared.onnx
+    def _(graph, input, dim, keepdim):
+        operator = "ArgMax" if xp_name == "argmax" else "ArgMin"
+        flat = graph.Reshape(input, graph.sizes([-1])) if dim is None or not input.ndim else input
+        found = graph.emit(operator, flat, axis=dim or 0, keepdims=int(keepdim and dim is not None and input.ndim > 0))
+        return graph.Reshape(found, graph.sizes([1] * input.ndim)) if keepdim and dim is None else found
+
     return declared
 
 
@@ -769,6 +811,13 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
         values = taken_along(xp, input, where, dim)
         return (values, where) if keepdim else (values.squeeze(dim), where.squeeze(dim))
 
+    @declared.onnx
+    def _(graph, input, dim, keepdim):
+        if not input.ndim:
+            return [graph.Identity(input), graph.scalar(0)]
+        values = graph.reduce(f"Reduce{name.title()}", input, [dim], keepdim)
+        return [values, graph.emit(f"Arg{name.title()}", input, axis=dim, keepdims=int(keepdim))]
+
     @declared.gradient("input")
     def _(grad, later_outputs, input_shape, dim, keepdim):
         return at_positions(grad, later_outputs[0], input_shape, dim, keepdim)
@@ -778,6 +827,10 @@ def extreme_along(name: str, find: Any, pointwise_name: str, over_all: Any) -> A
     @whole.kernel
     def _(xp, input):
         return reduce(name, input, None)
+
+    @whole.onnx
+    def _(graph, input):
+        return graph.emit(f"Reduce{name.title()}", input, keepdims=0)
 
     @whole.gradient("input")
     def _(grad, input, output):
@@ -908,6 +961,13 @@ def truth_over(name: str, doc: str, example: str) -> Any:
         found = in_order(xp, reduce(name, true, axes(input, dim), keepdim))
         return found if input.dtype.char != "B" else found.astype(input.dtype)
 
+    @declared.onnx
+    def _(graph, input, dim, keepdim):
+        truth = graph.truth(input)
+        if name == "any":
+            return graph.any(truth, dim, keepdim)
+        return graph.Not(graph.any(graph.Not(truth), dim, keepdim))
+
     return declared
 
 
@@ -956,7 +1016,15 @@ def _(grad, input, dim, correction, keepdim):
     return (scale * whole) * (input - mean(input, dim if shape else None, True))
 
 
-@op(name="std", compute_dtype="float32", vmap="elementwise")
+@variance.onnx
+def _(graph, input, dim, correction, keepdim):
+    deviation = graph.Sub(input, graph.reduce("ReduceMean", input, dim, True))
+    total = graph.reduce("ReduceSum", graph.Mul(deviation, deviation), dim, keepdim)
+    count = graph.cast(graph.count(input, dim), input.dtype)
+    return graph.Div(total, graph.Max(graph.Sub(count, correction), 0.0))
+
+
+@op(name="std", compute_dtype="float32", vmap="elementwise", onnx="Sqrt")
 def root(variance_: Tensor) -> Tensor:
     """The square root of a variance."""
     return root.op(variance_)
@@ -1166,6 +1234,11 @@ def _(grad, input, output, dim, keepdim):
     shape = input._array.shape
     weight = (input - spread(output, shape, dim, keepdim)).exp()
     return spread(grad, shape, dim, keepdim) * conj(weight)
+
+
+@log_sum.onnx
+def _(graph, input, dim, keepdim):
+    return graph.reduce("ReduceLogSumExp", graph.floating(input), dim, keepdim)
 
 
 @composite("logsumexp", out=True, fast_path=FastPath(log_sum.op))

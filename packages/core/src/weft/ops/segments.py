@@ -69,6 +69,20 @@ def _(xp, input, dim, index, src, reduce, include_self):
     return combined(xp, input, dim, index, src, reduce, include_self)
 
 
+@reduced_at.onnx
+def _(graph, input, dim, index, src, reduce, include_self):
+    if not include_self:
+        start = identity(reduce, input.dtype.numpy)
+        input = graph.scattered(input, dim, index, start, None)
+    name = {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}[reduce]
+    total = graph.scattered(input, dim, index, src, name)
+    if reduce != "mean":
+        return total
+    count = graph.scattered(graph.full_like(input, int(include_self)), dim, index, 1, "add")
+    count = graph.Max(count, 1)
+    return graph.Div(total, count) if graph.is_floating(input) else graph.floored(total, count)
+
+
 def combined(xp: Any, input: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
     result = xp.array(input, order="C")
     if not index.size:

@@ -45,7 +45,7 @@ def _(xp, input, dim):
 
 @softmax_op.onnx
 def _(graph, input, dim):
-    return graph.emit("Softmax", input, axis=dim)
+    return graph.Softmax(input, axis=dim) if input.ndim else graph.full_like(input, 1.0)
 
 
 @softmax_op.gradient("input")
@@ -105,6 +105,11 @@ def _(xp, input, dim):
 @log_softmax_op.gradient("input")
 def _(grad, output, dim):
     return log_softmax_backward.op(grad, output, dim)
+
+
+@log_softmax_op.onnx
+def _(graph, input, dim):
+    return graph.LogSoftmax(input, axis=dim) if input.ndim else graph.full_like(input, 0.0)
 
 
 @op(
@@ -278,6 +283,21 @@ def _(grad, input, output, ord, dim, keepdim):
         slope = input.sgn() * size.pow(ord - 1)
         return slope * (whole / some.pow(ord - 1)).masked_fill(none, 0)
     return input * size.pow(ord - 2) * (whole / some.pow(ord - 1)).masked_fill(none, 0)
+
+
+@vector_norm.onnx
+def _(graph, input, ord, dim, keepdim):
+    dims = range(input.ndim) if dim is None else dim
+    size = graph.Abs(input)
+    if ord == 2:
+        return graph.Sqrt(graph.reduce("ReduceSum", graph.Mul(input, input), dims, keepdim))
+    if math.isinf(ord):
+        return graph.reduce("ReduceMax" if ord > 0 else "ReduceMin", size, dims, keepdim)
+    if ord == 0:
+        return graph.reduce("ReduceSum", graph.cast(graph.truth(input), input.dtype), dims, keepdim)
+    if ord == 1:
+        return graph.reduce("ReduceSum", size, dims, keepdim)
+    return graph.Pow(graph.reduce("ReduceSum", graph.Pow(size, ord), dims, keepdim), 1 / ord)
 
 
 @composite(

@@ -142,6 +142,13 @@ def _(grad, later_outputs, input_shape, dim):
     return at_positions(grad, later_outputs[0], input_shape, dim, True)
 
 
+@ordered.onnx
+def _(graph, input, dim, descending):
+    if not input.ndim:
+        return [graph.Identity(input), graph.scalar(0)]
+    return graph.TopK(input, graph.size(input, dim), outputs=2, axis=dim, largest=int(descending))
+
+
 @composite("sort", out="exact", fast_path=FastPath(ordered.op, dtypes="real", result=named("sort", "values indices")))
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> tuple[Tensor, Tensor]:
     """The elements in order along a dimension, and where they were.
@@ -244,6 +251,13 @@ def _(xp, input, k, dim, largest_, sorted_):
 @top.gradient("input")
 def _(grad, later_outputs, input_shape, dim):
     return at_positions(grad, later_outputs[0], input_shape, dim, True)
+
+
+@top.onnx
+def _(graph, input, k, dim, largest_, sorted_):
+    if not input.ndim:
+        return [graph.Identity(input), graph.scalar(0)]
+    return graph.TopK(input, graph.sizes([k]), outputs=2, axis=dim, largest=int(largest_), sorted=int(sorted_))
 
 
 @composite(
@@ -359,6 +373,14 @@ def _(xp, input, k, dim, keepdim):
     return (values, where) if keepdim else (xp.squeeze(values, dim), xp.squeeze(where, dim))
 
 
+@smallest.onnx
+def _(graph, input, k, dim, keepdim):
+    if not input.ndim:
+        return [graph.Identity(input), graph.scalar(0)]
+    found = graph.TopK(input, graph.sizes([k]), outputs=2, axis=dim, largest=0)
+    return [graph.pick(each, dim, -1, keepdim) for each in found]
+
+
 def smallest_along(xp: Any, input: Any, dim: int, k: int) -> Any:
     """Where the k-th smallest element along a dim is, of equal ones in their order where `keys_along` has keys."""
     if input.size <= FEW or not is_numpy(xp):
@@ -382,6 +404,17 @@ def _(grad, later_outputs, input_shape, dim, keepdim):
 def median_along(input: Tensor, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Tensor, Tensor]:
     """The lower median along a dim, and its position."""
     return median_along.op(input, dim, keepdim, skip_nan)
+
+
+@median_along.onnx
+def _(graph, input, dim, keepdim, skip_nan):
+    if skip_nan:
+        graph.refuse("the median of what is not nan")
+    if not input.ndim:
+        return [graph.Identity(input), graph.scalar(0)]
+    half = graph.Add(graph.Div(graph.Sub(graph.size(input, dim), 1), 2), 1)
+    found = graph.TopK(input, half, outputs=2, axis=dim, largest=0)
+    return [graph.pick(each, dim, -1, keepdim) for each in found]
 
 
 def middle_along(xp: Any, input: Any, dim: int, keepdim: bool, skip_nan: bool) -> tuple[Any, Any]:
@@ -449,6 +482,16 @@ def _(grad, input, output):
 def _(batch):
     input, skip_nan = batch.args
     return median_along.op(input.reshape(batch.size, -1), 1, False, skip_nan)[0]
+
+
+@median_of_all.onnx
+def _(graph, input, skip_nan):
+    if skip_nan:
+        graph.refuse("the median of what is not nan")
+    flat = graph.Reshape(input, graph.sizes([-1]))
+    half = graph.Add(graph.Div(graph.Sub(graph.shape_of(flat), 1), 2), 1)
+    values, _ = graph.TopK(flat, half, outputs=2, axis=0, largest=0)
+    return graph.pick(values, 0, -1)
 
 
 def middle(name: str, skip_nan: bool) -> Any:
@@ -742,6 +785,15 @@ def _(xp, sequence, values, right):
         return bisected(xp, table, wanted, right).reshape(values.shape)
     found = [xp.searchsorted(*pair, side=side) for pair in zip(table, wanted)]
     return xp.stack(found).reshape(values.shape).astype(xp.int64)
+
+
+@search.onnx
+def _(graph, sequence, values, right):
+    """How many elements of the sequence come before each value: all are compared."""
+    table = graph.Unsqueeze(sequence, graph.sizes([-2])) if sequence.ndim > 1 else sequence
+    compare = graph.LessOrEqual if right else graph.Less
+    before = compare(table, graph.Unsqueeze(values, graph.sizes([-1])))
+    return graph.reduce("ReduceSum", graph.cast(before, int64), [-1], False)
 
 
 SEVERAL = 8  # values in a row: for fewer, a search of its own takes longer than bisecting all rows together

@@ -47,7 +47,7 @@ from weft.storage import address, owner
 from weft.types import DType, MemoryFormat, Scalar
 
 
-@op("detach", view=True, gradient=None, vmap="elementwise")
+@op("detach", view=True, gradient=None, vmap="elementwise", onnx="Identity")
 def detach(input: Tensor) -> Tensor:
     """Return a view that autograd takes for a new leaf, which does not require grad.
 
@@ -65,7 +65,7 @@ def _(xp, input):
     return input.view()
 
 
-@op(view=True, name="alias", vmap="elementwise")
+@op(view=True, name="alias", vmap="elementwise", onnx="Identity")
 def alias(input: Tensor) -> Tensor:
     """The same tensor as another view, through which gradients flow."""
     return alias.op(input)
@@ -384,6 +384,14 @@ def _(batch):
     return transpose.op(input, dim0 + 1, dim1 + 1) if batch.rank() else alias.op(input)
 
 
+@transpose.onnx
+def _(graph, input, dim0, dim1):
+    order = list(range(input.ndim))
+    if order:
+        order[dim0], order[dim1] = order[dim1], order[dim0]
+    return graph.Transpose(input, perm=order)
+
+
 @op("permute", view=True)
 def permute(input: Tensor, *args: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
     """Reorder the dimensions: a view.
@@ -433,6 +441,11 @@ def _(grad, dims):
 def _(batch):
     input, dims = batch.args
     return permute.op(input, (0, *[dim + 1 for dim in dims]))
+
+
+@permute.onnx
+def _(graph, input, dims):
+    return graph.Transpose(input, perm=list(dims))
 
 
 @op("expand", view=True)
@@ -515,6 +528,11 @@ def _(batch):
     return expand.op(basic.op(input, (*whole, ...)), (batch.size, *size))
 
 
+@expand.onnx
+def _(graph, input, size):
+    return graph.Expand(input, graph.sizes(size)) if size else graph.Identity(input)
+
+
 @composite(out=False)
 def broadcast_to(input: Tensor, *args: int | Sequence[int], size: Sequence[int] | None = None) -> Tensor:
     """Broadcast a tensor to a shape: a view, as `Tensor.expand` gives it.
@@ -575,6 +593,11 @@ def _(batch):
     return squeeze.op(input, tuple(each + 1 for each in dim))
 
 
+@squeeze.onnx
+def _(graph, input, dim):
+    return graph.Squeeze(input, graph.sizes(dim)) if dim else graph.Identity(input)
+
+
 @op("unsqueeze", inplace="unsqueeze_", view=True)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """Insert a dimension of size 1 in front of ``dim``: a view.
@@ -608,6 +631,11 @@ def _(grad, dim):
 def _(batch):
     input, dim = batch.args
     return unsqueeze.op(input, dim + 1)
+
+
+@unsqueeze.onnx
+def _(graph, input, dim):
+    return graph.Unsqueeze(input, graph.sizes([dim]))
 
 
 @composite("flatten", fast_path=Flatten(takes="input start_dim end_dim", dtypes="any"))
@@ -882,6 +910,11 @@ def _(batch):
     return select.op(input, dim + 1, index)
 
 
+@select.onnx
+def _(graph, input, dim, index):
+    return graph.pick(input, dim, index)
+
+
 def view_scatter_zeros(grad: Any, shape: tuple[int, ...], of: Op, args: tuple[Any, ...]) -> Any:
     """Zeros of a shape, in which a view has the values of a gradient."""
     return embed.op(grad, shape, of.name, args)
@@ -939,6 +972,11 @@ def _(grad, input_shape, dim, start, stop, step):
 def _(batch):
     input, dim, start, stop, step = batch.args
     return slice_dim.op(input, dim + 1, start, stop, step)
+
+
+@slice_dim.onnx
+def _(graph, input, dim, start, stop, step):
+    return graph.Identity(graph.slice(input, dim, start, stop, step))
 
 
 @composite("narrow")
@@ -1034,6 +1072,18 @@ def _(batch):
     return diagonal.op(input, offset, dim1 + 1, dim2 + 1)
 
 
+@diagonal.onnx
+def _(graph, input, offset, dim1, dim2):
+    """Of the elements of all rows in one, each that stands a row and one more behind the last."""
+    order = [*(each for each in range(input.ndim) if each not in (dim1, dim2)), dim1, dim2]
+    turned = graph.slice(graph.Transpose(input, perm=order), -1 if offset >= 0 else -2, abs(offset), None)
+    rows, columns = (graph.size(turned, dim) for dim in (-2, -1))
+    flat = graph.Reshape(turned, graph.sizes([*[0] * (input.ndim - 2), -1]))
+    step = graph.Add(columns, 1)
+    places = graph.range(0, graph.Mul(graph.Min(rows, columns), step), step)
+    return graph.Gather(flat, places, axis=input.ndim - 2)
+
+
 @op("unfold", view=True)
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Return sliding windows of ``size`` positions, ``step`` apart, along a dimension: a view.
@@ -1093,6 +1143,16 @@ def _(grad, input_shape, dim, size, step):
 def _(batch):
     input, dim, size, step = batch.args
     return unfold.op(input, dim + 1, size, step) if batch.rank() else unsqueeze.op(input, 1)[:, :size]
+
+
+@unfold.onnx
+def _(graph, input, dim, size, step):
+    if not input.ndim:
+        return graph.Reshape(input, graph.sizes([1]))
+    starts = graph.range(0, graph.Sub(graph.size(input, dim), size - 1), step)
+    places = graph.Add(graph.Unsqueeze(starts, graph.sizes([1])), graph.range(0, size))
+    order = [each for each in range(input.ndim + 1) if each != dim + 1]
+    return graph.Transpose(graph.Gather(input, places, axis=dim), perm=[*order, dim + 1])
 
 
 @op(name="unfold_backward", linear="input")
@@ -1639,6 +1699,25 @@ def _(batch):
     return basic.op(input, (slice(None), *key))
 
 
+@basic.onnx
+def _(graph, input, key):
+    """Each entry looks at a dimension of what is there then: integers take it away, and None adds one."""
+    taken = sum(each is not None and each is not Ellipsis for each in key)
+    found, axis = input, 0
+    for each in key:
+        if each is Ellipsis:
+            axis += input.ndim - taken
+        elif each is None:
+            found = graph.Unsqueeze(found, graph.sizes([axis]))
+            axis += 1
+        elif isinstance(each, slice):
+            found = graph.slice(found, axis, each.start, each.stop, each.step)
+            axis += 1
+        else:
+            found = graph.pick(found, axis, each)
+    return graph.Identity(input) if found is input else found
+
+
 # Several views at once
 
 
@@ -1671,6 +1750,12 @@ def _(grads, input_shape, sizes, dim):
 def _(batch):
     input, sizes, dim = batch.args
     return split_sizes.op(input, sizes, dim + 1)
+
+
+@split_sizes.onnx
+def _(graph, input, sizes, dim):
+    made = graph.Split(input, graph.sizes(sizes), outputs=len(sizes), axis=dim)
+    return [made] if len(sizes) == 1 else made
 
 
 @composite()
@@ -1988,6 +2073,11 @@ def _(grads, input_shape, dim):
 def _(batch):
     input, dim = batch.args
     return unbind.op(input, dim + 1)
+
+
+@unbind.onnx
+def _(graph, input, dim):
+    return [graph.pick(input, dim, index) for index in range(input.shape[dim])]
 
 
 # Another size of the same memory

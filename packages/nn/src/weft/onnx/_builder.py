@@ -9,8 +9,13 @@ import numpy
 
 import weft
 from weft.export._sizes import Size
+from weft.onnx._blocks import BuildingBlocks
 
 __all__ = ["GraphBuilder", "OnnxExporterError", "UnsupportedArguments", "Value", "onnx_dtype"]
+
+BOOLEAN = frozenset("And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Xor".split())
+INTEGER = frozenset("ArgMax ArgMin NonZero Shape Size".split())
+WITH_PLACES = frozenset("MaxPool TopK".split())  # their second output has the places of the first's elements
 
 
 class OnnxExporterError(RuntimeError):
@@ -70,8 +75,10 @@ def onnx_dtype(element: Any) -> int:
     return int(helper.np_dtype_to_tensor_dtype(numpy.dtype(element.numpy)))
 
 
-class GraphBuilder:
+class GraphBuilder(BuildingBlocks):
     """Nodes and constants.
+
+    Operators of ONNX are its methods: ``graph.Add(a, 2.0)`` is ``graph.emit("Add", a, 2.0)``.
 
     Attributes
     ----------
@@ -86,7 +93,6 @@ class GraphBuilder:
         self.used: set[str] = set()
         self.constants: dict[Any, Value] = {}
         self.base = "value"  # how what is emitted is called: the name of the node that is being written
-        self.where = ""  # its op and line
 
     # Names and constants
 
@@ -174,12 +180,12 @@ class GraphBuilder:
         ----------
         op_type : str
             ONNX's operator.
-        *inputs : Value or None
-            None: an optional input that is left out.
+        *inputs : Value, number or None
+            A number has the dtype of the first value among the inputs. None: an optional input that is left out.
         outputs : int
             How many it has.
         shape, dtype
-            What is known of the first output; the dtype is that of the first input, if none is given.
+            What is known of the first output. Default: the dtype that the operator gives, else that of the first value.
         **attributes
             Of the operator; those that are None are left out.
 
@@ -189,15 +195,18 @@ class GraphBuilder:
         """
         from onnx import helper
 
-        given = ["" if each is None else each.name for each in inputs]
+        like = next((each for each in inputs if isinstance(each, Value)), None)
+        given = ["" if each is None else self.value(each, like).name for each in inputs]
         while given and not given[-1]:
             given.pop()
         names = [self.unique(self.base) for _ in range(outputs)]
         attributes = {name: value for name, value in attributes.items() if value is not None}
         self.nodes.append(helper.make_node(op_type, given, names, name=names[0], domain=domain, **attributes))
-        if dtype is None and inputs and inputs[0] is not None:
-            dtype = inputs[0].dtype
+        if dtype is None:
+            dtype = weft.bool if op_type in BOOLEAN else weft.int64 if op_type in INTEGER else like and like.dtype
         made = [Value(name, shape, dtype) for name in names]
+        if op_type in WITH_PLACES and outputs == 2:
+            made[1].dtype = weft.int64
         return made[0] if outputs == 1 else made
 
     def cast(self, value: Value, dtype: Any) -> Value:

@@ -13,6 +13,7 @@ from weft.export._sizes import Repeated, Size
 from weft.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from weft.fx import Node
 from weft.onnx._builder import GraphBuilder, OnnxExporterError, UnsupportedArguments, Value, onnx_dtype
+from weft.onnx._formulas import formula_converter
 
 __all__ = ["model_of"]
 
@@ -227,7 +228,7 @@ class Writer:
         converter = converter_of(target)
         try:
             if isinstance(converter, str):
-                made = self.alike(converter, args)
+                made = self.alike(converter, args, node.meta["val"].dtype)
             else:
                 made = converter(self.builder, **args)
         except UnsupportedArguments as error:
@@ -238,10 +239,18 @@ class Writer:
             return self.typed(made, known)
         return [None if each is None else self.typed(each, like) for each, like in zip(made, known)]
 
-    def alike(self, op_type: str, args: Mapping[str, Any]) -> Value:
-        """The operator of a name, with all arguments as its inputs; numbers have the dtype of the first tensor."""
+    def alike(self, op_type: str, args: Mapping[str, Any], dtype: Any) -> Value:
+        """The operator of a name, with all arguments as its inputs.
+
+        Numbers have the dtype of the first tensor. If the result is of a floating-point dtype, all inputs are.
+        """
         like = next(each for each in args.values() if isinstance(each, Value))
-        made: Value = self.builder.emit(op_type, *(self.builder.value(each, like) for each in args.values()))
+        common = dtype if dtype.is_floating_point else like.dtype
+        inputs = [
+            self.builder.cast(each, common) if isinstance(each, Value) else self.builder.constant(each, dtype=common)
+            for each in args.values()
+        ]
+        made: Value = self.builder.emit(op_type, *inputs)
         return made
 
     @staticmethod
@@ -264,4 +273,7 @@ class Writer:
 
 def converter_of(target: OpFunction) -> Any:
     """How an op is written: an operator's name, a function, or None."""
-    return target.op.onnx if hasattr(target.op, "onnx") else None
+    declared = getattr(target.op, "onnx", None)
+    if declared is None and getattr(target.op, "formula", None) is not None:
+        return formula_converter(target.op)
+    return declared

@@ -118,6 +118,13 @@ def _(input, approximate):
     return 0.5 * input * (1 + erf(input * SQRT_HALF))
 
 
+@gelu.onnx
+def _(graph, input, approximate):
+    if graph.opset >= 20:
+        return graph.Gelu(input, approximate=approximate)
+    return graph.formula(gelu.declaration, input, approximate)
+
+
 @op(**BACKWARD)
 def gelu_backward(output_grad: Tensor, input: Tensor, approximate: str) -> Tensor:
     """A gradient times the derivative of `gelu`."""
@@ -436,6 +443,11 @@ def _(xp, input, slope):
     return xp.where(input > 0, input, input * slope)
 
 
+@leaky_relu_op.onnx
+def _(graph, input, slope):
+    return graph.LeakyRelu(input, alpha=slope)
+
+
 @op(**BACKWARD)
 def leaky_relu_backward(output_grad: Tensor, input: Tensor, slope: float) -> Tensor:
     """A gradient, times a slope where the input is not positive."""
@@ -545,6 +557,11 @@ def _(input, weight):
 @prelu_op.gradient("weight")
 def _(grad, input):
     return (grad * input).masked_fill(input > 0, 0)
+
+
+@prelu_op.onnx
+def _(graph, input, weight):
+    return graph.PRelu(input, weight)
 
 
 @op(**{**PRELU, "tensors": "output_grad input weight"})
@@ -737,6 +754,11 @@ def _(input):
     return clip(input + 3, 0, 6) / 6
 
 
+@hardsigmoid_op.onnx
+def _(graph, input):
+    return graph.HardSigmoid(input, alpha=1 / 6, beta=0.5)
+
+
 @op(**BACKWARD)
 def hardsigmoid_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `hardsigmoid`."""
@@ -778,6 +800,11 @@ def hardswish_op(input: Tensor) -> Tensor:
 @hardswish_op.formula
 def _(input):
     return input * clip(input + 3, 0, 6) / 6
+
+
+@hardswish_op.onnx
+def _(graph, input):
+    return graph.HardSwish(input)
 
 
 @op(**BACKWARD)
@@ -843,6 +870,14 @@ def _(xp, input, alpha, scale, input_scale):
         return xp.maximum(xp.expm1(xp.minimum(0, input)), input)  # in this order -0.0 stays
     negative = xp.expm1(xp.minimum(0, input) * input_scale) * (alpha * scale)
     return xp.where(input > 0, input * scale, negative)
+
+
+@elu_op.onnx
+def _(graph, input, alpha, scale, input_scale):
+    result = graph.Elu(input if input_scale == 1 else graph.Mul(input, input_scale), alpha=alpha)
+    if input_scale != 1:
+        result = graph.where(graph.Less(input, 0.0), result, input)
+    return result if scale == 1 else graph.Mul(result, scale)
 
 
 @op(**BACKWARD)
@@ -1183,6 +1218,11 @@ def _(input):
     return input * (above / (above + 2))
 
 
+@mish_op.onnx
+def _(graph, input):
+    return graph.Mish(input)
+
+
 @op(**BACKWARD)
 def mish_backward(output_grad: Tensor, input: Tensor) -> Tensor:
     """A gradient times the derivative of `mish`."""
@@ -1268,7 +1308,15 @@ def tanhshrink(input: Tensor) -> Tensor:
     return input - input.tanh()
 
 
-@op(result="same", compute_dtype="float32", dtypes="float", namespace="nn", name="softsign", vmap="elementwise")
+@op(
+    result="same",
+    compute_dtype="float32",
+    dtypes="float",
+    namespace="nn",
+    name="softsign",
+    vmap="elementwise",
+    onnx="Softsign",
+)
 def softsign_op(input: Tensor) -> Tensor:
     """``x / (1 + |x|)``."""
     return softsign_op.op(input)
@@ -1361,6 +1409,12 @@ def _(xp, input, dim):
 @glu_op.gradient("input")
 def _(grad, input, dim):
     return glu_backward.op(grad, input, dim)
+
+
+@glu_op.onnx
+def _(graph, input, dim):
+    value, gate = graph.Split(input, outputs=2, axis=dim, num_outputs=2)
+    return graph.Mul(value, graph.Sigmoid(gate))
 
 
 @op(

@@ -164,6 +164,25 @@ def attention_op(
     return attention_op.op(query, key, value, mask, drawn, factor, is_causal)
 
 
+@attention_op.onnx
+def _(graph, query, key, value, mask, drawn, factor, is_causal):
+    order = [*range(key.ndim - 2), key.ndim - 1, key.ndim - 2]
+    scores = graph.MatMul(graph.Mul(query, factor), graph.Transpose(key, perm=order))
+    hidden = graph.value(-math.inf, query)
+    if is_causal:
+        lower = graph.triangle(*(graph.size(each, each.ndim - 2) for each in (query, key)))
+        scores = graph.where(lower, scores, hidden)
+    if mask is not None:
+        scores = graph.where(mask, scores, hidden) if graph.is_bool(mask) else graph.Add(scores, mask)
+    weights = graph.Softmax(scores, axis=-1)
+    if mask is not None:  # queries that see nothing
+        empty = graph.Equal(graph.reduce("ReduceMax", scores, [-1], True), hidden)
+        weights = graph.where(empty, graph.value(0.0, query), weights)
+    if drawn is not None:
+        weights = graph.Mul(weights, drawn)
+    return [graph.MatMul(weights, value), None]
+
+
 def scores_array(xp: Any, query: Any, key: Any, mask: Any, factor: float, is_causal: bool) -> Any:
     """The scores of all keys for each query, minus infinity for those that it does not see."""
     scores = xp.matmul(query * query.dtype.type(factor), key.swapaxes(-1, -2))

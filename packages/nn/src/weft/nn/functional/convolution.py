@@ -514,8 +514,24 @@ def convolution(count: int) -> tuple[Any, Any]:
         fast_path=FastPath(prepare=with_known_geometry(name, count)),
     )(function)
     forward.kernel(convolve)
+
+    @forward.onnx
+    def _(graph, input, weight, bias, stride, padding, dilation, groups):
+        pads = [*padding, *padding]
+        return graph.Conv(input, weight, bias, strides=stride, pads=pads, dilations=dilation, group=groups)
+
     by_input = bilinear_op(f"{name}_input_gradient", "output_grad weight", input_gradient)
     by_weight = bilinear_op(f"{name}_weight_gradient", "output_grad input", weight_gradient)
+
+    @by_input.onnx
+    def _(graph, output_grad, weight, shape, stride, padding, dilation, groups):
+        """A transposed convolution: what it is longer by than the shortest result is ``output_padding``."""
+        more = []
+        for dim, (s, p, d) in enumerate(zip(stride, padding, dilation), start=2):
+            shortest = (graph.hint(output_grad.shape[dim]) - 1) * s - 2 * p + d * (weight.shape[dim] - 1) + 1
+            more.append(graph.hint(shape[dim]) - shortest)
+        options = {"strides": stride, "pads": [*padding, *padding], "dilations": dilation, "group": groups}
+        return graph.ConvTranspose(output_grad, weight, output_padding=more if any(more) else None, **options)
 
     @forward.gradient("input")
     def _(grad, weight, input_shape, stride, padding, dilation, groups):

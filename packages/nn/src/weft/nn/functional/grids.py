@@ -152,6 +152,16 @@ def sample(input: Tensor, grid: Tensor, options: Options, orders: Orders) -> Ten
     return sample.op(input, grid, options, orders)
 
 
+@sample.onnx
+def _(graph, input, grid, options, orders):
+    mode, padding_mode, align_corners = options
+    if any(orders) or align_corners is None or (input.ndim != 4 and graph.opset < 20):
+        graph.refuse("derivatives of samples, and volumes before opset 20")
+    if graph.opset >= 20:
+        mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+    return graph.GridSample(input, grid, mode=mode, padding_mode=padding_mode, align_corners=int(align_corners))
+
+
 def flat_with_zero(xp: Any, input: Any) -> Any:
     """The pixels of each image in a row (N, C, pixels), and a zero after them."""
     flat = input.reshape(*input.shape[:2], math.prod(input.shape[2:]))

@@ -88,10 +88,10 @@ def _(xp, input, weight, bias):
 
 @linear.onnx
 def _(graph, input, weight, bias):
-    if input.ndim == 2:
-        return graph.emit("Gemm", input, weight, bias, transB=1)
-    product = graph.emit("MatMul", input, graph.emit("Transpose", weight, perm=[1, 0]))
-    return product if bias is None else graph.emit("Add", product, bias)
+    if input.ndim == weight.ndim == 2 and graph.is_floating(input):
+        return graph.Gemm(input, weight, bias, transB=1)
+    product = graph.MatMul(input, graph.Transpose(weight, perm=[1, 0]) if weight.ndim == 2 else weight)
+    return product if bias is None else graph.Add(product, bias)
 
 
 @linear.gradient("input")

@@ -111,6 +111,12 @@ def nll_loss_op(
     return nll_loss_op.op(input, target, weight, reduction, ignore_index)
 
 
+@nll_loss_op.onnx
+def _(graph, input, target, weight, reduction, ignore_index):
+    losses, counts = class_losses(graph, input, target, weight, ignore_index)
+    return class_mean(graph, losses, counts, reduction)
+
+
 def class_weights(xp: Any, target: Any, weight: Any, ignore_index: int, dtype: Any) -> tuple[Any, Any]:
     """Classes that exist, and what each counts: nothing where it is ignored; None where all count the same."""
     some = some_ignored(xp, target, ignore_index)
@@ -428,6 +434,36 @@ def _(xp, input, target, weight, reduction, ignore_index, smoothing):
     size = array_of(xp, safe.size, input.dtype) if counts is None else reduce_array("sum", counts, None)
     total = reduce_array("sum", losses, None)
     return xp.asarray(total / size if reduction == "mean" else total), xp.asarray(size), statistics
+
+
+@cross_entropy_op.onnx
+def _(graph, input, target, weight, reduction, ignore_index, smoothing):
+    scores = graph.LogSoftmax(input, axis=1)
+    losses, counts = class_losses(graph, scores, target, weight, ignore_index)
+    if smoothing:
+        spread = scores if weight is None else graph.Mul(scores, graph.by_dim(weight, 1, input.ndim))
+        spread = graph.Neg(graph.Div(graph.reduce("ReduceSum", spread, [1], False), input.shape[1]))
+        spread = graph.where(graph.Equal(target, ignore_index), graph.value(0.0, input), spread)
+        losses = graph.Add(graph.Mul(losses, 1 - smoothing), graph.Mul(spread, smoothing))
+    return [*class_mean(graph, losses, counts, reduction), None]
+
+
+def class_losses(graph: Any, scores: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any]:
+    """The weighted losses of `nll_loss` in an ONNX graph, and their weights."""
+    ignored = graph.Equal(target, ignore_index)
+    safe = graph.where(ignored, graph.value(0, target), target)
+    picked = graph.GatherElements(scores, graph.Unsqueeze(safe, graph.sizes([1])), axis=1)
+    counts = graph.full_like(safe, 1) if weight is None else graph.Gather(weight, safe, axis=0)
+    counts = graph.where(ignored, graph.constant(0.0, scores), graph.cast(counts, scores.dtype))
+    return graph.Neg(graph.Mul(graph.Squeeze(picked, graph.sizes([1])), counts)), counts
+
+
+def class_mean(graph: Any, losses: Any, counts: Any, reduction: str) -> list[Any]:
+    """Losses as the reduction wants them, and the sum of their weights."""
+    size = graph.ReduceSum(counts, keepdims=0)
+    if reduction == "mean":
+        return [graph.Div(graph.ReduceSum(losses, keepdims=0), size), size]
+    return [graph.reduced(losses, reduction), size]
 
 
 def is_one_each(xp: Any, input: Any, target: Any, weight: Any, ignore_index: int, smoothing: float) -> bool:
@@ -798,6 +834,18 @@ def _(batch):
     return batch.whole(reduce_loss("difference_loss", losses, reduction))
 
 
+@difference_loss_op.onnx
+def _(graph, input, target, limit, curve, slope, shift, reduction):
+    difference = graph.Sub(input, target)
+    size = graph.Abs(difference)
+    if limit == 0:
+        return graph.reduced(graph.Mul(size, slope), reduction)
+    losses = graph.Mul(graph.Mul(difference, difference), curve)
+    if limit != math.inf:
+        losses = graph.where(graph.Less(size, limit), losses, graph.Sub(graph.Mul(size, slope), shift))
+    return graph.reduced(losses, reduction)
+
+
 def difference_slope(
     grad: Tensor, input: Tensor, target: Tensor, limit: float, curve: float, slope: float, reduction: str
 ) -> Tensor:
@@ -1057,6 +1105,13 @@ def _(grad, input):
     return grad * ((-input).log1p().clamp_min(-100) - input.log().clamp_min(-100))
 
 
+@binary_cross_entropy_op.onnx
+def _(graph, input, target):
+    yes, no = graph.Log(input), graph.log1p(graph.Neg(input))
+    yes, no = (graph.Max(each, -100.0) for each in (yes, no))
+    return graph.Sub(graph.Mul(graph.Sub(target, 1.0), no), graph.Mul(target, yes))
+
+
 @in_full_precision
 @documented(reduction=REDUCTION)
 def binary_cross_entropy(
@@ -1158,6 +1213,12 @@ def _(batch):
     input, target, reduction = batch.as_seen()
     losses = input - target * input - logsigmoid(input)
     return batch.whole(reduce_loss("binary_cross_entropy_with_logits", losses, reduction))
+
+
+@logits_loss_op.onnx
+def _(graph, input, target, reduction):
+    losses = graph.Sub(graph.Relu(input), graph.Mul(input, target))
+    return graph.reduced(graph.Add(losses, graph.log1p(graph.Exp(graph.Neg(graph.Abs(input))))), reduction)
 
 
 def logits_loss_slope(grad: Tensor, input: Tensor, target: Tensor, reduction: str) -> Tensor:

@@ -108,6 +108,17 @@ def _(batch):
     return tuple(as_examples(each, min(each.ndim - 1, 1), batch.size) for each in found)
 
 
+@batch_norm_training.onnx
+def _(graph, input, weight, bias, eps):
+    dims = [0, *range(2, input.ndim)]
+    mean = graph.reduce("ReduceMean", input, dims, True)
+    deviation = graph.Sub(input, mean)
+    variance = graph.reduce("ReduceMean", graph.Mul(deviation, deviation), dims, True)
+    normal = graph.Div(deviation, graph.Sqrt(graph.Add(variance, eps)))
+    statistics = [graph.Squeeze(each, graph.sizes(dims)) for each in (mean, variance)]
+    return [graph.affine(normal, weight, bias, input.ndim), *statistics]
+
+
 def flat(parameter: Any) -> Any:
     """The parameters of all examples of a `vmap` as those of their channels."""
     return None if parameter is None else parameter.flatten()
@@ -196,6 +207,11 @@ def _(grad, shift_dtype):
 def _(batch):
     input, scale, shift = batch.with_all()
     return as_examples(channel_affine.op(as_channels(input), flat(scale), flat(shift)), 1, batch.size)
+
+
+@channel_affine.onnx
+def _(graph, input, scale, shift):
+    return graph.affine(input, scale, shift, input.ndim)
 
 
 def batch_norm(
@@ -376,6 +392,13 @@ def _(xp, input, mean, variance, weight, bias, eps):
     return result
 
 
+@normalized.onnx
+def _(graph, input, mean, variance, weight, bias, eps):
+    weight = graph.full_like(mean, 1.0) if weight is None else weight
+    bias = graph.full_like(mean, 0.0) if bias is None else bias
+    return graph.BatchNormalization(input, weight, bias, mean, variance, epsilon=eps)
+
+
 def scale_and_shift(xp: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any]:
     """The factor of each channel, and what is added to it then, as arrays."""
     root = xp.sqrt(variance + variance.dtype.type(eps))
@@ -481,6 +504,13 @@ def layer_norm_array(xp: Any, input: Any, weight: Any, bias: Any, count: int, ep
             mean[part], inverse[part] = normalize_rows(xp, flat[part], weight, bias, eps, result[part])
     kept = (*shape[:split], *(1,) * count)
     return result.reshape(shape), mean.reshape(kept), inverse.reshape(kept)
+
+
+@layer_norm_op.onnx
+def _(graph, input, weight, bias, count, eps):
+    if weight is None:
+        weight = graph.full(input.shape[input.ndim - count :], 1.0, input.dtype)
+    return [graph.LayerNormalization(input, weight, bias, axis=-count, epsilon=eps), None, None]
 
 
 def normalize_rows(xp: Any, rows: Any, weight: Any, bias: Any, eps: float, result: Any) -> tuple[Any, Any]:
@@ -722,6 +752,14 @@ def _(batch):
     return batch.whole((result.to(element), inverse))
 
 
+@rms_norm_op.onnx
+def _(graph, input, weight, count, eps):
+    squares = graph.reduce("ReduceMean", graph.Mul(input, input), range(-count, 0), True)
+    inverse = graph.Reciprocal(graph.Sqrt(graph.Add(squares, eps)))
+    normal = graph.Mul(input, inverse)
+    return [normal if weight is None else graph.Mul(normal, weight), inverse]
+
+
 def inverse_of(input: Tensor, count: int, eps: float) -> Tensor:
     """One divided by the root mean square of the last dimensions, in ops."""
     return (input.square().mean(tuple(range(-count, 0)), keepdim=True) + eps).rsqrt()
@@ -870,6 +908,15 @@ def _(batch):
     normal, mean, inverse = layer_norm_op.op(rows, None, None, 1, eps)
     result = affine(normal.reshape(input.shape), weight, bias).to(element)
     return batch.whole((result, mean.squeeze(-1), inverse.squeeze(-1)))
+
+
+@group_norm_op.onnx
+def _(graph, input, weight, bias, groups, eps):
+    """Each group as a channel of instance normalization."""
+    rows = graph.Reshape(input, graph.sizes([0, groups, -1]))
+    ones, zeros = (graph.full([groups], each, input.dtype) for each in (1.0, 0.0))
+    normal = graph.Reshape(graph.InstanceNormalization(rows, ones, zeros, epsilon=eps), graph.shape_of(input))
+    return [graph.affine(normal, weight, bias, input.ndim), None, None]
 
 
 def group_norm_formula(grad: Tensor, input: Tensor, weight: Any, groups: int, eps: float) -> tuple[Any, ...]:

@@ -42,6 +42,11 @@ def _(xp, input, before, after, value):
     return result
 
 
+@pad_constant.onnx
+def _(graph, input, before, after, value):
+    return graph.Pad(input, graph.sizes([*before, *after]), graph.value(value, input))
+
+
 def room(xp: Any, input: Any, before: Any, after: Any) -> tuple[Any, tuple[slice, ...], Any]:
     """An array of the padded shape with any contents, where the input stands in it, and what of the input is kept."""
     shape = [n + b + a for n, b, a in zip(input.shape, before, after)]
@@ -92,6 +97,16 @@ def _(xp, input, before, after, mode):
     result[inner] = input
     spread_edges(result, inner, before, after, mode)
     return result
+
+
+@pad_inside.onnx
+def _(graph, input, before, after, mode):
+    if mode != "circular":
+        return graph.Pad(input, graph.sizes([*before, *after]), mode="edge" if mode == "replicate" else mode)
+    for dim, (first, last) in enumerate(zip(before, after)):
+        ends = [graph.slice(input, dim, -first, None)] * (first > 0), [graph.slice(input, dim, None, last)] * (last > 0)
+        input = graph.Concat(*ends[0], input, *ends[1], axis=dim)
+    return input
 
 
 def spread_edges(result: Any, inner: tuple[slice, ...], before: Any, after: Any, mode: str) -> None:

@@ -215,6 +215,22 @@ def known_windows(
     return (*windows, pooled_sizes(name, spatial, *windows, ceil_mode))
 
 
+def window_attributes(
+    graph: Any, input: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Any
+) -> dict[str, Any]:
+    """The attributes of ONNX's pooling operators. That sizes are rounded up shows in those of the output."""
+    given = zip(input.shape[2:], kernel, stride, padding, dilation, out)
+    longer = [graph.hint(o) > (graph.hint(n) + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d, o in given]
+    pads = [*padding, *padding]
+    return {
+        "kernel_shape": kernel,
+        "strides": stride,
+        "pads": pads,
+        "dilations": dilation if any(each != 1 for each in dilation) else None,
+        "ceil_mode": 1 if any(longer) else None,
+    }
+
+
 # Max pooling
 
 
@@ -258,6 +274,13 @@ def _(xp, input, kernel_size, stride, padding, dilation, out):
         xp.copyto(best, value, where=better)
         xp.copyto(index, places[place], where=better)
     return best, index
+
+
+@max_pool_with_indices.onnx
+def _(graph, input, kernel_size, stride, padding, dilation, out):
+    windows = window_attributes(graph, input, kernel_size, stride, padding, dilation, out)
+    values, places = graph.MaxPool(input, outputs=2, **windows)
+    return [values, graph.Mod(places, graph.count(input, range(2, input.ndim)))]  # counted over images and channels too
 
 
 def greatest_of_rows(is_padded: bool, rows: Any, flat: Any, places: Any, starts: Any) -> tuple[Any, Any] | None:
@@ -503,6 +526,20 @@ def _(grad, input_shape, kernel_size, stride, padding, out, options):
     return avg_pool_gradient.op(grad, input_shape, kernel_size, stride, padding, out, options)
 
 
+@avg_pool.onnx
+def _(graph, input, kernel_size, stride, padding, out, options):
+    counts_padding, divisor = options
+    if not all(isinstance(each, int) for each in kernel_size):
+        if any(each != 1 for each in out):
+            graph.refuse("windows whose size depends on the input's, more than one of them")
+        return graph.reduce("ReduceMean", input, range(2, input.ndim), True)
+    windows = window_attributes(graph, input, kernel_size, stride, padding, (1,) * len(out), out)
+    if divisor is None:
+        return graph.AveragePool(input, count_include_pad=int(counts_padding), **windows)
+    mean = graph.AveragePool(input, count_include_pad=1, **windows)
+    return graph.Mul(mean, math.prod(kernel_size) / divisor)
+
+
 @op(tensors="output_grad", result="same", compute_dtype="float32", namespace="nn", vmap="merged", linear="output_grad")
 def avg_pool_gradient(
     output_grad: Tensor,
@@ -745,6 +782,25 @@ def _(xp, input, out):
 @adaptive_max_pool_with_indices.gradient("input")
 def _(grad, later_outputs, input_shape):
     return spread_to_places.op(grad, later_outputs[0], input_shape)
+
+
+@adaptive_max_pool_with_indices.onnx
+def _(graph, input, out):
+    if all(each == 1 for each in out):
+        flat = graph.Reshape(input, graph.sizes([0, 0, -1]))
+        shape = graph.sizes([0, 0, *out])
+        return [
+            graph.Reshape(each, shape)
+            for each in (graph.ReduceMax(flat, graph.sizes([-1])), graph.ArgMax(flat, axis=-1))
+        ]
+    if not all(isinstance(each, int) for each in input.shape[2:]):
+        graph.refuse("windows whose size depends on the input's")
+    for dim, (size, count) in enumerate(zip(input.shape[2:], out), start=2):
+        bounds = segments(size, count)
+        longest = max(stop - start for start, stop in bounds)
+        places = numpy.array([[min(start + k, stop - 1) for k in range(longest)] for start, stop in bounds])
+        input = graph.reduce("ReduceMax", graph.Gather(input, graph.constant(places), axis=dim), [dim + 1], False)
+    return [input, None]
 
 
 def adaptive_maximum(count: int) -> tuple[Any, Any]:

@@ -383,6 +383,14 @@ def _(batch):
     return formula_batch(batch, "LSTM", 2, 3, tensors, sizes, reverse)
 
 
+@lstm_layer.onnx
+def _(graph, input, h, c, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, sizes, reverse):
+    if weight_hr is not None:
+        graph.refuse("an LSTM with projections")
+    parameters = weight_ih, weight_hh, bias_ih, bias_hh
+    return recurrence(graph, "LSTM", [0, 3, 1, 2], input, (h, c), parameters, sizes, reverse) + [None] * 3
+
+
 @op(
     tensors="input weight_ih weight_hh weight_hr gates before cells output_grad h_grad c_grad",
     compute_dtype="float32",
@@ -523,6 +531,13 @@ def _(batch):
     return formula_batch(batch, "GRU", 1, 3, tensors, sizes, reverse)
 
 
+@gru_layer.onnx
+def _(graph, input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse):
+    parameters = weight_ih, weight_hh, bias_ih, bias_hh
+    found = recurrence(graph, "GRU", [1, 0, 2], input, (h,), parameters, sizes, reverse, linear_before_reset=1)
+    return found + [None] * 3
+
+
 @op(
     tensors="input weight_ih weight_hh gates before news output_grad h_grad",
     compute_dtype="float32",
@@ -621,6 +636,62 @@ def _(grads, input, h, weight_ih, weight_hh, bias_ih, bias_hh, later_outputs, si
 def _(batch):
     *tensors, sizes, reverse, rectified = batch.as_seen()
     return formula_batch(batch, "RNN_RELU" if rectified else "RNN_TANH", 1, 2, tensors, sizes, reverse)
+
+
+@rnn_layer.onnx
+def _(graph, input, h, weight_ih, weight_hh, bias_ih, bias_hh, sizes, reverse, rectified):
+    parameters = weight_ih, weight_hh, bias_ih, bias_hh
+    activation = ["Relu" if rectified else "Tanh"]
+    found = recurrence(graph, "RNN", [0], input, (h,), parameters, sizes, reverse, activations=activation)
+    return found + [None] * 2
+
+
+def recurrence(
+    graph: Any,
+    operator: str,
+    gates: list[int],
+    input: Any,
+    state: tuple[Any, ...],
+    parameters: Any,
+    sizes: Any,
+    reverse: bool,
+    **attributes: Any,
+) -> list[Any]:
+    """A layer by ONNX's operator, which has the gates in another order.
+
+    Returns
+    -------
+    [output, *last state]
+        As `recurrent_layer` has them.
+    """
+    hidden = parameters[1].shape[1]
+    order = graph.sizes([gate * hidden + place for gate in gates for place in range(hidden)])
+    first, steps = (
+        (sizes.value, sizes.count) if hasattr(sizes, "count") and hasattr(sizes, "value") else (sizes[0], len(sizes))
+    )
+    if isinstance(sizes, tuple) and any(each is not first and each != first for each in sizes):
+        graph.refuse("sequences of several lengths")
+    weights = [graph.Unsqueeze(graph.Gather(each, order, axis=0), graph.sizes([0])) for each in parameters[:2]]
+    bias = None
+    if parameters[2] is not None:
+        turned = [graph.Gather(each, order, axis=0) for each in parameters[2:]]
+        bias = graph.Unsqueeze(graph.Concat(*turned, axis=0), graph.sizes([0]))
+    sequence = graph.Reshape(input, graph.sizes([steps, first, input.shape[1]]))
+    start = [graph.Unsqueeze(each, graph.sizes([0])) for each in state]
+    direction = "reverse" if reverse else "forward"
+    output, *last = graph.emit(
+        operator,
+        sequence,
+        *weights,
+        bias,
+        None,
+        *start,
+        outputs=1 + len(state),
+        hidden_size=hidden,
+        direction=direction,
+        **attributes,
+    )
+    return [graph.Reshape(output, graph.sizes([-1, hidden])), *(graph.Squeeze(each, graph.sizes([0])) for each in last)]
 
 
 @op(

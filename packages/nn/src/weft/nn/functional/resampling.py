@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+import weft
 from weft import Tensor
 from weft.library.declare import op
 from weft.library.numerics import constant
@@ -65,6 +66,44 @@ def _(xp, input, size, mode, scales, align_corners, antialias, transposed):
 @resample.gradient("input")
 def _(grad, input_shape, mode, scales, align_corners, antialias, transposed):
     return resample.op(grad, tuple(input_shape[2:]), mode, scales, align_corners, antialias, not transposed)
+
+
+@resample.onnx
+def _(graph, input, size, mode, scales, align_corners, antialias, transposed):
+    if transposed or mode in ("area", "lanczos"):
+        return with_matrices(graph, input, size, mode, scales, align_corners, antialias, transposed)
+    nearest = {"nearest": "floor", "nearest-exact": "round_prefer_ceil"}.get(mode)
+    places = "asymmetric" if mode == "nearest" else "align_corners" if align_corners else "half_pixel"
+    if None in scales:
+        given = None, graph.Concat(graph.shape_of(input, 0, 2), graph.sizes(size), axis=0)
+    else:
+        given = graph.constant([1.0, 1.0, *scales], dtype=weft.float32), None
+    return graph.Resize(
+        input,
+        None,
+        *given,
+        mode="nearest" if nearest else mode,
+        nearest_mode=nearest,
+        coordinate_transformation_mode=places,
+        cubic_coeff_a=-0.75 if mode == "cubic" else None,
+        antialias=int(antialias) or None,
+    )
+
+
+def with_matrices(graph: Any, input: Any, size: Any, *options: Any) -> Any:
+    """A resampling as products with the matrices of its weights, one dimension after the other."""
+    if not all(isinstance(each, int) for each in (*input.shape[2:], *size)):
+        graph.refuse("weights that depend on the input's size")
+    ndim = input.ndim
+    taps = taps_of(numpy.empty((1, 1, *input.shape[2:]), input.dtype.numpy), tuple(size), *options)
+    for dim, each in enumerate(taps, start=2):
+        if each is not None:
+            order = [*(place for place in range(ndim) if place != dim), dim]
+            matrix = numpy.zeros((each.size + 1, each.rows.shape[1]))
+            numpy.add.at(matrix, (each.rows, numpy.arange(matrix.shape[1])), each.weights)
+            rows = graph.MatMul(graph.Transpose(input, perm=order), graph.constant(matrix[:-1], dtype=input.dtype))
+            input = graph.last_to(rows, dim, ndim)
+    return input
 
 
 def weighted_sums(xp: Any, array: Any, taps: tuple[Taps | None, ...]) -> Any:

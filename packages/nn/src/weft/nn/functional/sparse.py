@@ -68,6 +68,11 @@ def _(batch):
     return embedding_op.op(weight.flatten(0, 1), indices + first, None, False)
 
 
+@embedding_op.onnx
+def _(graph, weight, indices, padding_idx, scale_grad_by_freq):
+    return graph.Gather(weight, indices, axis=0)
+
+
 def examples(batch: Any, indices: Tensor) -> Tensor:
     """The number of each example of a batch, broadcastable to its indices."""
     return weft.arange(batch.size, device=indices.device).reshape(-1, *(1,) * batch.rank(1))
@@ -288,6 +293,12 @@ def _(xp, input, num_classes):
     return made
 
 
+@one_hot_op.onnx
+def _(graph, input, num_classes):
+    classes = graph.cast(graph.range(0, num_classes), input.dtype)
+    return graph.cast(graph.Equal(graph.Unsqueeze(input, graph.sizes([-1])), classes), weft.int64)
+
+
 @reads_values
 def embedding_bag(
     input: Tensor,
@@ -424,6 +435,22 @@ def _(xp, weight, indices, starts, each_weight, mean, scale_grad_by_freq):
 @bag_totals.meta
 def _(xp, weight, indices, starts, each_weight, mean, scale_grad_by_freq):
     return xp.empty((starts.size - 1, *weight.shape[1:]), weight.dtype)
+
+
+@bag_totals.onnx
+def _(graph, weight, indices, starts, each_weight, mean, scale_grad_by_freq):
+    """A bag is a row of a matrix that has ones where its elements are."""
+    rows = graph.Gather(weight, indices, axis=0)
+    if each_weight is not None:
+        rows = graph.Mul(rows, graph.Unsqueeze(each_weight, graph.sizes([-1])))
+    ends = (graph.slice(starts, 0, *each) for each in ((None, -1), (1, None)))
+    first, last = (graph.Unsqueeze(each, graph.sizes([1])) for each in ends)
+    places = graph.range(0, graph.size(indices, 0))
+    inside = graph.And(graph.LessOrEqual(first, places), graph.Less(places, last))
+    total = graph.MatMul(graph.cast(inside, weight.dtype), rows)
+    if not mean:
+        return total
+    return graph.Div(total, graph.cast(graph.Max(graph.Sub(last, first), 1), weight.dtype))
 
 
 def bag_numbers(xp: Any, starts: Any, size: int) -> Any:

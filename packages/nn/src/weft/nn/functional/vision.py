@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 import weft
 from weft import Tensor
 from weft.library.checks import addressable, warn_caller
@@ -51,6 +53,20 @@ def _(grad, input_shape, kernel_size, dilation, padding, stride, out):
     return fold_op.op(grad, input_shape[2:], kernel_size, dilation, padding, stride, out)
 
 
+@unfold_op.onnx
+def _(graph, input, kernel_size, dilation, padding, stride, out):
+    """A convolution that gives each place of a window a channel of its own."""
+    channels, count = input.shape[1], math.prod(kernel_size)
+    if not isinstance(channels, int):
+        graph.refuse("a number of channels that may change")
+    places = numpy.tile(numpy.eye(count), (channels, 1)).reshape(channels * count, 1, *kernel_size)
+    pads = [*padding, *padding]
+    columns = graph.Conv(
+        input, graph.constant(places, input), strides=stride, pads=pads, dilations=dilation, group=channels
+    )
+    return graph.Reshape(columns, graph.sizes([0, channels * count, -1]))
+
+
 @op(tensors="input", result="same", compute_dtype="float32", namespace="nn", name="fold", vmap="merged", linear="input")
 def fold_op(
     input: Tensor,
@@ -79,6 +95,12 @@ def _(xp, input, spatial, kernel_size, dilation, padding, stride, out):
 @fold_op.gradient("input")
 def _(grad, kernel_size, dilation, padding, stride, out):
     return unfold_op.op(grad, kernel_size, dilation, padding, stride, out)
+
+
+@fold_op.onnx
+def _(graph, input, spatial, kernel_size, dilation, padding, stride, out):
+    sizes = graph.sizes(spatial), graph.sizes(kernel_size)
+    return graph.Col2Im(input, *sizes, dilations=dilation, pads=[*padding, *padding], strides=stride)
 
 
 def window_options(name: str, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Sizes, ...]:
