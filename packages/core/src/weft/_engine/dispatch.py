@@ -7,7 +7,7 @@ here, in few frames; whatever else may happen to a call is behind one branch, in
 from __future__ import annotations
 
 import weakref
-from typing import Any, Final, Optional
+from typing import Any, ClassVar, Final, Optional
 
 from weft._engine.dispatch_keys import DispatchKey, KernelBySize
 from weft._engine.tensor import (
@@ -296,6 +296,7 @@ class PlannedNode(Node):
     __slots__ = ("plan",)
 
     plan: BackwardPlan
+    gives_each_once: ClassVar[bool] = False  # no two edges get one tensor without a count of writes
 
     def label(self) -> str:
         return self.plan.label

@@ -447,6 +447,8 @@ def is_owned(node: Node, grad: Any, incoming: Any, results: Any, position: int) 
     """Whether a gradient was made by the node that returned it, and given to one edge only."""
     if not isinstance(node, PlannedNode) or grad is incoming or grad._version_counter is not None:
         return False
+    if node.gives_each_once:
+        return True
     for other in range(len(results)):
         if other != position and results[other] is grad:
             return False

@@ -67,7 +67,8 @@ def compile(
     Parameters
     ----------
     model : Module or callable, optional
-        A function of tensors, best a whole training step. Without it a decorator is returned.
+        A function of tensors: a whole training step, or a model, whose results may be differentiated. Without it a
+        decorator is returned.
     fullgraph : bool
         Raise, where the function cannot be captured.
     backend : str or callable, optional

@@ -11,16 +11,18 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
 from weft._engine.dispatch import freed, make
 from weft._engine.tensor import Node, TensorBase, local, state
 from weft.compiler._comparison import compare
+from weft.compiler._differentiable import CompiledFunction, output_like, versions_of, with_history
 from weft.compiler._guards import Guards, Refused, mode_now
+from weft.compiler._passes import LEAVES, BackwardProgram, RecordedPasses, Replayed, refuse_strangers
 from weft.compiler._program import Program
-from weft.compiler._recording import Outside, Read, Recorder, Recording, Slot, Value, memory_of
+from weft.compiler._recording import Given, Output, Read, Recorder, Recording, Slot, Value, memory_of, owner_of
 from weft.utils._pytree import tree_flatten, tree_map
 
 __all__ = ["Captured", "captured_functions", "current"]
@@ -98,22 +100,27 @@ class Captured:
         for variant in self.variants.get(key, ()):
             changed = variant.changed()
             if not changed:
-                return self.replay(variant, key, args, kwargs, leaves)
+                return self.replay(variant, Invocation(self, key, args, kwargs, leaves, local.precision))
         if key in self.refusals:
             return self.function(*args, **kwargs)
         self.calls[key] = self.calls.get(key, 0) + 1
         if self.calls[key] == 1 or not self.lock.acquire(blocking=False):
             return self.function(*args, **kwargs)
         try:
-            return self.record(key, args, kwargs, leaves, changed)
+            return self.record(Invocation(self, key, args, kwargs, leaves, local.precision), changed)
         finally:
             self.lock.release()
 
-    def record(self, key: Any, args: Any, kwargs: Any, leaves: list[Any], changed: str) -> Any:
+    def record(self, call: Invocation, changed: str) -> Any:
         """Run the function, and note what it does; a second time the same is a variant that can be replayed."""
+        key, args, kwargs = call.key, call.args, call.kwargs
         if sum(map(len, self.variants.values())) >= MOST:
             self.refuse(key, f"there are {MOST} recordings already; the last change was of {changed or 'arguments'}")
             warnings.warn(f"{self.refusals[key]}: {named(self.function)} runs as it is", UserWarning, stacklevel=4)
+            return self.function(*args, **kwargs)
+        if local.grad_enabled and local.precision is not None and local.precision.cache is not None:
+            why = "autocast around it keeps halves of parameters that other calls share: enter it inside the function"
+            self.refuse(key, why)
             return self.function(*args, **kwargs)
         if gc.get_freeze_count():  # a recording looks at all tensors that are alive, and would miss these
             self.refuse(key, "gc.freeze() has hidden objects from the look at what a function changes")
@@ -123,20 +130,26 @@ class Captured:
         except Refused as error:
             self.refuse(key, str(error))
             return self.function(*args, **kwargs)
-        results, made = recorded(self.function, args, kwargs, leaves, guards)
+        results, made, passes = recorded(call, guards)
         if isinstance(made, Refused):
             self.refuse(key, str(made))
             return results
         first = self.pending.pop(key, None)
-        if first is None or first[1].changed() or first[0].start() != made.start():
+        changed = "" if first is None else first[1].changed()
+        if first is None or changed or first[0].start() != made.start():
             self.pending[key] = made, guards
+            if self.calls[key] > MOST:
+                self.refuse(key, f"it finds {changed or 'gradients'} changed at each call")
             return results
         try:
             compare(first[0], made)
         except Refused as error:
             self.refuse(key, str(error))
             return results
-        self.variants.setdefault(key, []).append(Variant(made, guards))
+        variant = Variant(made, guards, first[0].passes)
+        self.variants.setdefault(key, []).append(variant)
+        if passes is not None:
+            passes.variant = variant
         self.tell(f"captured, {len(made.calls)} calls")
         return results
 
@@ -164,40 +177,126 @@ class Captured:
         lists = [each.recording for variants in self.variants.values() for each in variants]
         return "\n".join([*self.log, *map(str, lists)])
 
-    def replay(self, variant: Variant, key: Any, args: Any, kwargs: Any, leaves: list[Any]) -> Any:
+    def replay(self, variant: Variant, call: Invocation) -> Any:
         """Run the list; or the function, to compare both."""
         variant.replays += 1
-        due = variant.replays >= 4 and variant.replays & (variant.replays - 1) == 0 and not gc.get_freeze_count()
-        if due and self.lock.acquire(blocking=False):
+        variant.waits = 0 if variant.ready else variant.waits + 1
+        if variant.waits > MOST:
+            self.drop(variant, call.key, "its results are differentiated in another way each time")
+            return self.function(*call.args, **call.kwargs)
+        due = variant.replays >= 4 and variant.replays & (variant.replays - 1) == 0
+        if (due or not variant.ready) and not gc.get_freeze_count() and self.lock.acquire(blocking=False):
             try:
-                return self.audit(variant, key, args, kwargs, leaves)
+                return self.audit(variant, call)
             finally:
                 self.lock.release()
-        return variant.run([each for each in leaves if isinstance(each, TensorBase)])
+        if not variant.ready:
+            return self.function(*call.args, **call.kwargs)
+        return variant.run(call)
 
-    def audit(self, variant: Variant, key: Any, args: Any, kwargs: Any, leaves: list[Any]) -> Any:
+    def audit(self, variant: Variant, call: Invocation) -> Any:
         """Run the function as it is, and drop the recording if it did something else."""
-        results, made = recorded(self.function, args, kwargs, leaves, variant.guards)
+        results, made, passes = recorded(call, variant.guards)
         try:
             if isinstance(made, Refused):
                 raise made
             compare(variant.recording, made)
         except Refused as error:
-            self.variants[key].remove(variant)
-            self.refusals[key] = str(error)
-            self.tell(f"dropped: {error}")
+            self.drop(variant, call.key, str(error))
             warnings.warn(f"{named(self.function)} did not do what was recorded: {error}", UserWarning, stacklevel=4)
+        else:
+            if passes is not None:
+                passes.variant = variant
         return results
+
+    def refuse_passes(self, variant: Variant | None, key: Any, why: str) -> None:
+        """A backward pass cannot be captured, and so the function is not."""
+        if variant is not None:
+            self.drop(variant, key, why)
+        else:
+            self.pending.pop(key, None)
+            self.refuse(key, why)
+
+    def drop(self, variant: Variant, key: Any, why: str) -> None:
+        """Replay a recording no more."""
+        if variant in self.variants[key]:
+            self.variants[key].remove(variant)
+            self.refusals[key] = why
+            self.tell(f"dropped: {why}")
+
+
+class Invocation(NamedTuple):
+    """A call of a captured function: its arguments, their leaves, the kind of call, and the autocast around it."""
+
+    captured: Captured
+    key: Any
+    args: Any
+    kwargs: Any
+    leaves: list[Any]
+    precision: Any
+
+    @property
+    def tensors(self) -> list[Any]:
+        """Those among the arguments."""
+        return [each for each in self.leaves if isinstance(each, TensorBase)]
 
 
 class Variant:
-    """A recording with its guards, and the program that replays it."""
+    """A recording with its guards, and the programs that replay it and its backward passes.
 
-    def __init__(self, recording: Recording, guards: Guards) -> None:
+    Parameters
+    ----------
+    recording : Recording
+    guards : Guards
+    passes : dict
+        Recordings of backward passes, each seen once, by kind.
+
+    Attributes
+    ----------
+    ready : bool
+        Whether the backward passes that belong to it can be replayed too.
+    """
+
+    def __init__(self, recording: Recording, guards: Guards, passes: dict[Any, Recording]) -> None:
         self.recording = recording
         self.guards = guards
-        self.program = Program(recording)
         self.replays = 0
+        self.waits = 0  # calls since it was ready
+        self.seen_once = dict(passes)
+        self.backward: dict[Any, BackwardProgram] = {}
+        self.ready = not passes
+        self.make_program()
+
+    def make_program(self) -> None:
+        """Make the program of the function, which keeps what those of its backward passes take."""
+        made = self.recording
+        self.kept = {slot for each in self.backward.values() for slot in each.inputs}
+        self.program = Program(made, self.kept)
+        read = {made.owners.get(slot) for slot in self.kept}
+        taken = [each for one in self.backward.values() for each in one.externals]
+        read |= {id(owner_of(each._array)) for each in taken}
+        outside = {id(each): each for each in (*made.externals.values(), *taken)}
+        self.tensors_read = [each for each in outside.values() if id(owner_of(each._array)) in read]
+        self.arguments_read = [n for n, slot in enumerate(made.arguments) if made.owners.get(slot.number) in read]
+        self.outputs_read = [n for n, slot in enumerate(made.outputs) if made.owners.get(slot.number) in read]
+
+    def add_pass(self, kind: Any, made: Recording, counted: list[bool]) -> None:
+        """Note a backward pass: the second time that it is seen, it is one that can be replayed.
+
+        Raises
+        ------
+        Refused
+            If it did something else than the time before.
+        """
+        if kind in self.backward:
+            compare(self.backward[kind].recording, made)
+        elif kind in self.seen_once:
+            compare(self.seen_once.pop(kind), made)
+            self.backward = self.backward | {kind: BackwardProgram(made, counted)}
+            self.make_program()
+            self.ready = True
+        else:
+            self.seen_once[kind] = made
 
     def changed(self) -> str:
         """What is no longer as it was when the function was recorded; empty where all is."""
@@ -206,19 +305,37 @@ class Variant:
                 return "the gradient of a tensor"
         return self.guards.changed()
 
-    def run(self, tensors: list[Any]) -> Any:
-        """The results of a replay on the tensors among the arguments."""
-        arrays, numbers = self.program.run(tensors)
-        made = self.recording
+    def run(self, call: Invocation) -> Any:
+        """The results of a replay."""
+        made, tensors = self.recording, call.tensors
+        states = [(each, each.get_state()) for each in made.generators] if made.outputs else []
+        arrays: dict[int, Any] = {}
+        numbers = self.program.run(tensors, arrays)
+        outputs = self.outputs(call, tensors, arrays, states) if made.outputs else []
 
         def result(value: Any) -> Any:
             if isinstance(value, Slot):
                 return self.result(value, arrays)
+            if isinstance(value, Output):
+                return outputs[value.place]
+            if isinstance(value, Given):
+                return tensors[value.place]
             return numbers[value.number] if isinstance(value, Value) else value
 
-        if isinstance(made.results, Slot):
-            return self.result(made.results, arrays)
-        return tree_map(result, made.results, is_leaf=lambda value: isinstance(value, (Slot, Value)))
+        if isinstance(made.results, LEAVES):
+            return result(made.results)
+        return tree_map(result, made.results, is_leaf=lambda value: isinstance(value, (*LEAVES, Value)))
+
+    def outputs(self, call: Invocation, tensors: list[Any], arrays: dict[int, Any], states: list[Any]) -> list[Any]:
+        """The results that can be differentiated."""
+        made = self.recording
+        outputs = [output_like(arrays[slot.number], made.keys[slot.number]) for slot in made.outputs]
+        read = [*self.tensors_read, *(tensors[place] for place in self.arguments_read)]
+        read += [outputs[place] for place in self.outputs_read]
+        kept = {slot: arrays[slot] for slot in self.kept}
+        replayed = Replayed(self, call, kept, versions_of(read), states, [each._array for each in outputs])
+        with_history(CompiledFunction(replayed, bool(kept or read), made.ways, tensors), outputs)
+        return outputs
 
     def result(self, slot: Slot, arrays: dict[int, Any]) -> Any:
         """A tensor that the function returns."""
@@ -248,22 +365,24 @@ class Differentiated(Node):
         raise freed(self)
 
 
-def recorded(function: Any, args: Any, kwargs: Any, leaves: list[Any], guards: Guards) -> tuple[Any, Any]:
-    """Run a function; its results, and the recording or what refuses it."""
-    arguments = [each for each in leaves if isinstance(each, TensorBase)]
-    recorder = Recorder(arguments)
+def recorded(call: Invocation, guards: Guards) -> tuple[Any, Any, RecordedPasses | None]:
+    """Run a function; its results, the recording or what refuses it, and what records the backward passes."""
+    recorder = Recorder(call.tensors)
     with recorder:
-        results = function(*args, **kwargs)
+        results = call.captured.function(*call.args, **call.kwargs)
     recorder.close()
     try:
-        refuse_aliases(arguments, guards.tensors)
+        refuse_aliases(call.tensors, guards.tensors)
         made = recorder.finish(results)
         if changed := guards.changed():
             raise Refused(f"it changes {changed}")
         refuse_strangers(made, guards)
     except Refused as error:
-        return plain(results), error
-    return plain(results), made
+        return plain(results), error, None
+    if not made.outputs:
+        return plain(results), made, None
+    passes = RecordedPasses(call, recorder, guards)
+    return passes.outputs(plain(results)), made, passes
 
 
 def plain(results: Any) -> Any:
@@ -281,17 +400,6 @@ def refuse_aliases(arguments: list[Any], others: list[Any]) -> None:
 def has_memory(tensor: Any) -> bool:
     """Whether a tensor has elements in an array of NumPy's."""
     return isinstance(tensor._array, numpy.ndarray) and tensor._array.size > 0
-
-
-def refuse_strangers(made: Recording, guards: Guards) -> None:
-    """Refuse tensors from outside that no guard compares."""
-    reached = [guards, *[call.guards for call in made.calls if isinstance(call, Outside)]]
-    tensors = [each for one in reached for each in one.tensors]
-    known = {id(each) for each in tensors} | {id(each._grad) for each in tensors}
-    calls = [each for call in made.calls for each in (call.calls or () if isinstance(call, Outside) else (call,))]
-    for slot, each in made.externals_of(calls).items():
-        if id(each) not in known:
-            raise Refused(f"{made.first_use(slot)} takes a tensor {tuple(each.shape)} from where no guard sees it")
 
 
 def is_seen() -> bool:

@@ -53,10 +53,11 @@ class Refused(Exception):
 
 def mode_now() -> tuple[Any, ...]:
     """The settings under which a thread computes."""
+    precision = local.precision
     return (
         local.grad_enabled,
         local.inference,
-        local.precision,
+        None if precision is None else (*precision.dtypes.items(), precision.cache is None),
         get_default_dtype(),
         len(local.modes),
         len(local.levels),

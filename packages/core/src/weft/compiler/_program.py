@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy
@@ -22,13 +22,19 @@ __all__ = ["Program"]
 class Program:
     """What replays a recording.
 
+    Parameters
+    ----------
+    recording : Recording
+    kept : set of int
+        Slots of arrays that are wanted besides the results.
+
     Attributes
     ----------
     source : str
         Of the functions, for those who look.
     """
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, kept: Set[int] = frozenset()) -> None:
         self.recording = recording
         self.parts: list[Any] = []  # segments, and calls from outside
         parts: list[list[Call] | Outside] = []
@@ -39,7 +45,7 @@ class Program:
                 parts[-1].append(call)
             else:
                 parts.append([call])
-        needed = slots_behind(recording, parts)
+        needed = slots_behind(recording, parts, kept)
         for part, behind in zip(parts, needed):
             if isinstance(part, Outside):
                 part.segment = None if part.calls is None else Segment(recording, part.calls, behind)
@@ -52,13 +58,26 @@ class Program:
         """What runs, as Python."""
         return "\n".join(str(each) if isinstance(each, Outside) else each.source for each in self.parts)
 
-    def run(self, arguments: list[Any]) -> tuple[dict[int, Any], dict[int, Any]]:
-        """Replay it on the tensors among the arguments; arrays by slot, and the numbers that were read."""
+    @property
+    def inputs(self) -> set[int]:
+        """The slots of the arrays that it takes, besides those from outside."""
+        return {slot for each in self.parts if isinstance(each, Segment) for slot in each.inputs}
+
+    @property
+    def made(self) -> set[int]:
+        """The slots of the arrays that it makes."""
+        return {slot for each in self.parts if isinstance(each, Segment) for slot in each.made}
+
+    def run(self, arguments: list[Any], arrays: dict[int, Any]) -> dict[int, Any]:
+        """Replay it on the tensors among the arguments, and other arrays by slot, which the results join.
+
+        Returns
+        -------
+        The numbers that were read.
+        """
         recording = self.recording
         numbers: dict[int, Any] = {}
-        arrays: dict[int, Any] = {
-            slot.number: each._array for slot, each in zip(recording.arguments, arguments, strict=True)
-        }
+        arrays.update({slot.number: each._array for slot, each in zip(recording.arguments, arguments, strict=True)})
         for each in recording.old_gradients:
             each._grad = None
         enabled = local.grad_enabled
@@ -69,7 +88,7 @@ class Program:
             set_grad(enabled)
         self.give(recording.gradients, arrays)
         self.grow(recording.versions, arguments)
-        return arrays, numbers
+        return numbers
 
     def run_parts(self, arrays: dict[int, Any], numbers: dict[int, Any], enabled: bool) -> None:
         """Run what was recorded; what is run as it is, with gradients recorded where they were."""
@@ -101,9 +120,10 @@ class Program:
             tensor._grad = None if slot is None else make(arrays[slot.number], keys[slot.number])
 
 
-def slots_behind(recording: Recording, parts: list[list[Call] | Outside]) -> list[set[int]]:
+def slots_behind(recording: Recording, parts: list[list[Call] | Outside], kept: Set[int]) -> list[set[int]]:
     """The slots that are read behind each part: by later ones, as gradients, as results."""
-    behind = {slot.number for slot in slots_in([recording.results, [each.slot for each in recording.gradients]])}
+    results = [recording.results, recording.outputs, [each.slot for each in recording.gradients]]
+    behind = {slot.number for slot in slots_in(results)} | kept
     found: list[set[int]] = []
     for part in reversed(parts):
         found.append(set(behind))
@@ -127,6 +147,7 @@ class Segment:
         for call in calls:
             self.add(call)
         self.outputs = [each for each in sorted(needed) if each in self.made]
+        self.let_go = [each for each in self.inputs if each not in needed]
         returned = {each.number for each in values_in(recording.results)}
         read = [each.number for call in calls for each in values_in(call.result)]
         self.numbers = sorted(returned.intersection(read))
@@ -137,9 +158,11 @@ class Segment:
         self.function: Callable[..., Any] = self.compiled()
 
     def text(self) -> str:
-        parameters = [f"s{slot}" for slot in self.inputs] + [f"{name}={name}" for name in self.names]
+        parameters = ["inputs", *(f"{name}={name}" for name in self.names)]
         results = ", ".join([f"s{slot}" for slot in self.outputs] + [f"v{number}" for number in self.numbers])
-        body = "".join(f"    {line}\n" for line in [*self.lines, f"return [{results}]"])
+        taken = "".join(f"s{slot}, " for slot in self.inputs)
+        first = [f"({taken}) = inputs", "inputs.clear()"]  # so that an array is let go of behind its last use
+        body = "".join(f"    {line}\n" for line in [*first, *self.lines, f"return [{results}]"])
         return f"def segment({', '.join(parameters)}):\n{body}"
 
     def compiled(self) -> Any:
@@ -150,7 +173,10 @@ class Segment:
     def run(self, arrays: dict[int, Any], numbers: dict[int, Any]) -> None:
         """Run it, on the arrays by slot; its results join them."""
         if self.lines:
-            results = run_quietly(self.function, *[arrays[slot] for slot in self.inputs])
+            inputs = [arrays[slot] for slot in self.inputs]
+            for slot in self.let_go:
+                del arrays[slot]
+            results = run_quietly(self.function, inputs)
             arrays.update(zip(self.outputs, results))
             if self.numbers:
                 numbers.update(zip(self.numbers, results[len(self.outputs) :]))

@@ -13,15 +13,17 @@ from typing import Any, NamedTuple, Self
 
 import numpy
 
+from weft._devices.devices import cpu
 from weft._engine.dispatch import OpNode, PairNode
-from weft._engine.tensor import Node, TensorBase
+from weft._engine.tensor import Node, TensorBase, next_sequence
 from weft._errors import is_own
 from weft._interception.interceptors import Interceptor
+from weft.compiler._differentiable import Graph, tensors_saved
 from weft.compiler._guards import CONSTANTS, Guards, Refused
-from weft.random import Generator
+from weft.random import Generator, default_generator_of
 from weft.utils._pytree import tree_map
 
-__all__ = ["Call", "Change", "Outside", "Recorder", "Recording", "Slot", "Value"]
+__all__ = ["Call", "Change", "Given", "Output", "Outside", "Recorder", "Recording", "Slot", "Value"]
 
 # Ops whose results have a size that depends on values: what follows them may be wired otherwise the next time.
 SIZES_FROM_VALUES = frozenset(
@@ -35,6 +37,18 @@ THE_SAME = frozenset(
     for name in "zeros ones full arange zeros_like ones_like full_like new_zeros new_ones new_full eye".split()
 )
 FEW = 4096  # elements
+
+
+class Given(NamedTuple):
+    """A result that is one of the function's arguments, by its place among them."""
+
+    place: int
+
+
+class Output(NamedTuple):
+    """A result that can be differentiated, by its place among these."""
+
+    place: int
 
 
 class Slot(NamedTuple):
@@ -132,6 +146,14 @@ class Recording:
         Those that get other gradients: replays let go of the old ones first.
     started_with : list of (Tensor, Tensor or None)
         Gradients that the function adds to, or that were none.
+    outputs : list of Slot
+        Of the results that can be differentiated.
+    ways : list of Way
+        Where the graph behind them leads.
+    passes : dict
+        Recordings of the backward passes of the graph, by kind.
+    owners : dict
+        From slots whose arrays are there at the end to what owns their memory, by its id.
     """
 
     calls: list[Any] = field(default_factory=list)
@@ -144,7 +166,11 @@ class Recording:
     gradients: list[Change] = field(default_factory=list)
     versions: list[tuple[Any, int]] = field(default_factory=list)
     old_gradients: list[Any] = field(default_factory=list)
-    started_with: list[tuple[Any, Any]] = field(default_factory=list)  # gradients that the function adds to, or none
+    started_with: list[tuple[Any, Any]] = field(default_factory=list)
+    outputs: list[Slot] = field(default_factory=list)
+    ways: list[Any] = field(default_factory=list)
+    passes: dict[Any, Recording] = field(default_factory=dict)
+    owners: dict[int, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.calls))
@@ -153,6 +179,13 @@ class Recording:
         """Those of ``externals`` that some calls take."""
         used = {each.number for call in calls for each in flattened(call.args) if isinstance(each, Slot)}
         return {slot: each for slot, each in self.externals.items() if slot in used}
+
+    @property
+    def generators(self) -> list[Any]:
+        """Those from which its calls draw."""
+        drawn = [call.args["generator"] for call in self.own_calls() if "generator" in call.args]
+        found = [default_generator_of(cpu) if each is None else each for each in drawn]
+        return list({id(each): each for each in found}.values())
 
     def own_calls(self) -> list[Call]:
         """The calls that are not those of what can be run as it is."""
@@ -178,6 +211,15 @@ class Recorder(Interceptor):
     ----------
     arguments : sequence of Tensor
         The tensors among the function's arguments.
+    behind : Recorder, optional
+        Of the function whose graph is differentiated now: its arrays keep their numbers.
+
+    Attributes
+    ----------
+    outputs : list of Tensor
+        The results that can be differentiated, once it has finished.
+    graph : Graph or None
+        Behind them.
 
     Raises
     ------
@@ -187,11 +229,16 @@ class Recorder(Interceptor):
 
     sees_inside_functions = True
 
-    def __init__(self, arguments: Sequence[Any]) -> None:
+    def __init__(self, arguments: Sequence[Any], behind: Recorder | None = None) -> None:
         self.made = Recording()
         self.slots: dict[Any, Slot] = {}
         self.alive: dict[int, Any] = {}  # weak references to arrays, by slot
         self.fresh: set[int] = set()  # slots that calls have made
+        self.outputs: list[Any] = []
+        self.graph: Graph | None = None
+        self.first_node = next_sequence()
+        if behind is not None:
+            self.go_on(behind)
         self.reads: dict[int, tuple[Any, Value]] = {}  # numbers that ops gave to Python, by their id
         self.before_call: tuple[dict[str, Any], str] | None = None
         self.refusal: Refused | None = None
@@ -208,6 +255,15 @@ class Recorder(Interceptor):
         self.at_start = dict(self.gradients)
         self.depth = 0  # of calls from outside
         self.refused_outside = False
+
+    def go_on(self, behind: Recorder) -> None:
+        """Take over the numbers of a recording, but for those that another backward pass has given."""
+        first, shapes = behind.made, behind.shapes_made
+        for name in [name for name, slot in behind.slots.items() if slot.number >= shapes]:
+            del behind.slots[name]
+        self.made.shapes, self.made.keys = first.shapes[:shapes], first.keys[:shapes]
+        self.made.externals = {slot: each for slot, each in first.externals.items() if slot < shapes}
+        self.slots, self.alive = behind.slots, behind.alive
 
     def known_now(self) -> list[Any]:
         """The tensors that were there before, as far as they are still."""
@@ -432,17 +488,23 @@ class Recorder(Interceptor):
                 made.started_with.append((each, grad))
         made.results = tree_map(self.note_output, results)
         self.note_changes()
+        if self.outputs:
+            self.cut_graph(results)
         self.refuse_kept(results)
+        self.shapes_made = len(made.shapes)
         return made
 
     def note_output(self, value: Any) -> Any:
         """A leaf of what the function returned."""
         if isinstance(value, TensorBase):
+            for place, each in enumerate(self.arguments):
+                if each is value:
+                    return Given(place)
             slot = self.slot(value)
             if value._requires_grad and value._node is not None:
                 made_of = history_of(value)
                 if made_of is None:
-                    raise Refused("it returns a tensor that can still be differentiated: capture the whole step")
+                    return self.note_differentiable(value, slot)
                 self.made.histories[slot.number] = made_of
             return slot
         if id(value) in self.reads:
@@ -450,6 +512,35 @@ class Recorder(Interceptor):
         if isinstance(value, (bool, int, float, complex, str, type(None))):
             return value
         raise Refused(f"it returns a {type(value).__name__}")
+
+    def note_differentiable(self, value: Any, slot: Slot) -> Output:
+        """A result with a history that was not let go of."""
+        for place, each in enumerate(self.outputs):
+            if each is value:
+                return Output(place)
+            if each._version_counter is not None and each._version_counter is value._version_counter:
+                raise Refused("it returns two views of the same elements that can be differentiated")
+        if slot.number not in self.fresh:
+            raise Refused("it returns a tensor with a history that no op of it made")
+        self.outputs.append(value)
+        self.made.outputs.append(slot)
+        return Output(len(self.outputs) - 1)
+
+    def cut_graph(self, results: Any) -> None:
+        """Cut the graph of what can be differentiated off at what was there before."""
+        made = self.made
+        others = [each for each in flattened(results) if isinstance(each, TensorBase) and each._view_base is not None]
+        known = {id(each._version_counter) for each in self.known_now() if each._version_counter is not None}
+        if any(id(each._version_counter) in known for each in others):
+            raise Refused("it returns a view of a tensor that was there before")
+        if made.gradients or any(isinstance(each, Outside) for each in made.calls):
+            raise Refused("it differentiates, and returns tensors that can still be differentiated")
+        self.graph = Graph(self.outputs, self.arguments, self.first_node)
+        made.ways = self.graph.ways
+        made.owners = {slot: id(owner_of(array)) for slot, one in self.alive.items() if (array := one()) is not None}
+        leaves = {id(each) for each in self.known}
+        if any(way.argument < 0 and id(way.leaf) not in leaves for way in made.ways):
+            raise Refused("it makes a leaf that gets a gradient")
 
     def note_changes(self) -> None:
         """What happened to tensors that were there before.
@@ -468,7 +559,11 @@ class Recorder(Interceptor):
     def refuse_kept(self, results: Any) -> None:
         """Refuse what keeps tensors in lists, attributes or wherever the next call would look for them."""
         old = {id(each) for each in self.known_now()}
-        fine = {id(each) for each in flattened(results)} | {id(each._grad) for each in self.known}
+        fine = {id(each._grad) for each in self.known}
+        held = [each for each in flattened(results) if isinstance(each, TensorBase)]
+        if self.graph is not None:
+            held += [*self.outputs, *tensors_saved(self.graph.nodes)]
+        fine |= {id(one) for each in held for one in (each, each._view_base)}
         ours = [each for each in tensors_alive() if id(each) not in old and id(each) not in fine]
         outside = [each for each in ours if memory_of(each._array) in self.slots or id(each._array) in self.slots]
         made = [each for each in outside if self.slots.get(id(each._array), Slot(-1)).number in self.fresh]
@@ -558,6 +653,13 @@ def gives_the_same(call: Call) -> bool:
 def memory_of(array: Any) -> tuple[Any, ...]:
     """What two arrays have in common that are the same elements."""
     return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+
+
+def owner_of(array: Any) -> Any:
+    """The array of whose memory one is a view, or itself."""
+    while isinstance(array.base, numpy.ndarray):
+        array = array.base
+    return array
 
 
 def flattened(value: Any) -> list[Any]:

@@ -14,18 +14,22 @@ from weft._devices.devices import backend_of, cpu, on_device_of
 from weft._dtypes.dtypes import can_cast
 from weft._dtypes.float8 import assigned
 from weft._engine.dispatch import (
+    WHOLE,
     Op,
     PlannedNode,
     apply_view_fn,
     current_node,
     make,
     make_node,
+    of_one_owner,
     set_output_index,
     share_view,
     spread_history,
+    takes_out,
     untold,
 )
 from weft._engine.dispatch import bump as bump
+from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import Extra, TensorBase, local, run_quietly, set_grad, state
 from weft._engine.unresolved import memory_of, values_of
 from weft._interception import transforms
@@ -265,6 +269,11 @@ def check_fits(name: str, target: Any, shape: tuple[int, ...], element: Any) -> 
 class Write(Operation):
     """An in-place variant: a function, whose result is written into its first argument."""
 
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        super().__init__(name, function)
+        if name in ARITHMETIC:
+            self.array_function = partial(arithmetic_on_arrays, name.rstrip("_"))
+
     def __call__(self, /, **args: Any) -> Any:
         (tensor, *others), options = self.unnamed(args)
         return write_inplace(self.name.partition("::")[2], tensor, self.function, others, options)
@@ -279,6 +288,32 @@ class Write(Operation):
         if getattr(self.function, "declaration", None) is None:
             return super().unnamed(args)
         return tuple(args.values()), {}
+
+
+ARITHMETIC = frozenset(("core::add_", "core::sub_", "core::mul_", "core::div_"))
+
+
+def arithmetic_on_arrays(name: str, values: dict[str, Any]) -> Callable[[Any, Any], None] | None:
+    """What writes a sum or the like into the first of two arrays of one kind, or of an array and a number."""
+    if len(values) != 2:
+        return None
+    key, other = values.values()
+    number = type(other) is float and key.is_real_float
+    number = number or (type(other) is int and 0 <= other < 128 and (key.is_real_float or key.dtype.category == WHOLE))
+    op = registry[name].op
+    kernel = op.kernel(key)
+    by_size = isinstance(kernel, KernelBySize)
+    small, large, least = (kernel.small, kernel.large, kernel.least) if by_size else (kernel, kernel, 0)
+    if not (other is key or number) or op.result_keys[key.index] is not key or not takes_out(small):
+        return None
+
+    def write(array: Any, operand: Any) -> None:
+        chosen = large if array.size >= least else small
+        if chosen is not small and type(operand) is ndarray and of_one_owner(array, operand):
+            chosen = small  # NumPy's own functions see to it that they read before they write
+        chosen(array, operand, array)
+
+    return write
 
 
 def write_of(name: str, function: Callable[..., Any]) -> Operation:
