@@ -50,6 +50,17 @@ def llama(lib: Any) -> Callable[[], Any]:
     return tokens_after(lib, model, 1000)
 
 
+def own_decoder(lib: Any, config: dict[str, Any], theirs: Callable[[Any], Callable[[], Any]]) -> Callable[[], Any]:
+    """16 tokens by weft.text's decoder, beside transformers on PyTorch."""
+    if lib.__name__ != "weft":
+        return theirs(lib)
+    text, models = importlib.import_module("weft.text"), importlib.import_module("weft.text.models")
+    lib.manual_seed(0)
+    model = models.Decoder(models.DecoderConfig.from_dict(config)).eval()
+    ids = lib.randint(3, model.config.vocab_size, (1, 16))
+    return lambda: text.generate(model, ids, 16, temperature=0)
+
+
 def bert(lib: Any) -> Callable[[], Any]:
     """A BERT-base on 8 texts of 128 tokens."""
     library = transformers_of(lib)
@@ -68,5 +79,9 @@ def bert(lib: Any) -> Callable[[], Any]:
 CASES: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "transformers: GPT-2 small, 16 tokens": gpt2,
     "transformers: Llama, 6 layers 256 wide, 16 tokens": llama,
+    "weft.text: GPT-2 small, 16 tokens": lambda lib: own_decoder(lib, {"model_type": "gpt2"}, gpt2),
+    "weft.text: Llama, 6 layers 256 wide, 16 tokens": lambda lib: own_decoder(
+        lib, {"model_type": "llama", **SMALL}, llama
+    ),
     "transformers: BERT-base, 8 x 128": bert,
 }

@@ -95,6 +95,7 @@ def test_no_history_is_recorded():
         ({"top_p": 0}, "top_p must be greater than 0"),
         ({"top_p": 1.5}, "at most 1, got 1.5"),
         ({"block_size": 0}, "block_size must be at least 1"),
+        ({"repetition_penalty": 0}, "repetition_penalty must be positive, got 0; 1 is none"),
     ],
 )
 def test_options_out_of_range_are_explained(options, message):
@@ -107,3 +108,80 @@ def test_an_empty_prompt_and_a_negative_count_are_errors():
         generate(count_on, weft.zeros(1, 0, dtype=weft.int64), 1)
     with pytest.raises(ValueError, match="must not be negative"):
         generate(count_on, weft.tensor([1]), -1)
+
+
+def test_one_of_several_stop_tokens_ends_a_sequence_and_is_repeated():
+    result = generate(count_on, weft.tensor([[5], [1]]), 9, temperature=0, stop_token={8, 4})
+    assert result.tolist() == [[5, 6, 7, 8], [1, 2, 3, 4]]
+    result = generate(count_on, weft.tensor([[6], [1]]), 9, temperature=0, stop_token=[8, 4])
+    assert result.tolist() == [[6, 7, 8, 8], [1, 2, 3, 4]]
+
+
+def test_the_stream_has_each_token_as_it_comes():
+    seen = []
+    result = generate(count_on, weft.tensor([[5], [1]]), 3, temperature=0, stream=lambda new: seen.append(new.tolist()))
+    assert seen == [[6, 2], [7, 3], [8, 4]]
+    assert result[:, 1:].T.tolist() == seen
+
+
+def test_repetition_divides_positive_logits_and_multiplies_negative_ones():
+    logits = weft.tensor([3.0, 2.9, -1.0, -1.1])
+
+    def model(tokens):
+        return logits.expand(len(tokens), 4)
+
+    assert generate(model, weft.tensor([0]), 2, temperature=0, repetition_penalty=1.5).tolist() == [0, 1, 0]
+    negative = [generate(lambda tokens: -model(tokens), weft.tensor([3]), 1, temperature=0, repetition_penalty=p)
+                for p in (1.05, 1.2)]  # fmt: skip
+    assert [each.tolist() for each in negative] == [[3, 3], [3, 2]]
+
+
+def test_presence_and_frequency_count_what_was_added():
+    def model(tokens):
+        return weft.tensor([1.0, 0.8, 0.5]).expand(len(tokens), 3)
+
+    prompt = weft.tensor([0, 0, 0])
+    assert generate(model, prompt, 4, temperature=0, presence_penalty=0.3)[3:].tolist() == [0, 1, 0, 0]
+    assert generate(model, prompt, 5, temperature=0, frequency_penalty=0.15)[3:].tolist() == [0, 0, 1, 0, 1]
+
+
+def test_a_model_with_a_cache_is_given_the_new_tokens_alone():
+    class Model:
+        seen = []
+
+        class Cache:
+            length = 0
+
+        def make_cache(self, batch_size, max_length):
+            self.seen.append((batch_size, max_length))
+            return self.Cache()
+
+        def __call__(self, tokens, attention_mask, cache, logits_to_keep):
+            cache.length += tokens.shape[1]
+            self.seen.append((tokens.tolist(), attention_mask, logits_to_keep))
+            return count_on(tokens)
+
+    result = generate(Model(), weft.tensor([[1, 2]]), 3, temperature=0)
+    assert result.tolist() == [[1, 2, 3, 4, 5]]
+    assert Model.seen == [(1, 4), ([[1, 2]], None, 1), ([[3]], None, 1), ([[4]], None, 1)]
+
+
+def test_masks_grow_and_all_ones_are_none():
+    seen = []
+
+    def model(tokens, attention_mask=None):
+        seen.append(None if attention_mask is None else attention_mask.int().tolist())
+        return count_on(tokens)
+
+    generate(model, weft.tensor([[0, 1]]), 2, temperature=0, attention_mask=weft.tensor([[0, 1]]))
+    assert seen == [[[0, 1]], [[0, 1, 1]]]
+    seen.clear()
+    generate(model, weft.tensor([3, 1]), 1, temperature=0, attention_mask=weft.tensor([1, 1]))
+    assert seen == [None]
+
+
+def test_masks_of_another_shape_or_padded_on_the_right_are_errors():
+    with pytest.raises(ValueError, match="attention_mask must have the prompt's shape"):
+        generate(count_on, weft.tensor([[1, 2]]), 1, attention_mask=weft.tensor([1, 1]))
+    with pytest.raises(ValueError, match="must be padded on the left"):
+        generate(count_on, weft.tensor([[1, 2]]), 1, attention_mask=weft.tensor([[1, 0]]))

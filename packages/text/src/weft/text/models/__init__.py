@@ -3,8 +3,9 @@
 from weft.text.models.cache import KeyValueCache
 from weft.text.models.configuration import DecoderConfig
 from weft.text.models.decoder import Decoder
+from weft.text.models.encoder import Encoder, EncoderConfig
 
-__all__ = ["Decoder", "DecoderConfig", "KeyValueCache"]
+__all__ = ["Decoder", "DecoderConfig", "KeyValueCache", "Encoder", "EncoderConfig"]
 
 # What torchtext.models had, by how the names begin.
 _OF_TORCHTEXT = {

@@ -63,6 +63,6 @@ class KeyValueCache:
         """Keep the keys and values of new tokens, (B, H, T, D); return all from the place ``first`` on."""
         keys, values = self._layers[layer]
         end = self.length + key.shape[2]
-        keys[:, :, self.length : end] = key
-        values[:, :, self.length : end] = value
+        keys[:, :, self.length : end] = key.detach()
+        values[:, :, self.length : end] = value.detach()
         return keys[:, :, first:end], values[:, :, first:end]

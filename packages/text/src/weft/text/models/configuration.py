@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.text.models.pretrained import Stored, chosen, require
+from weft.text.models.pretrained import ACTIVATIONS, Stored, chosen, require
 from weft.text.models.rotary import ROPE_TYPES
 
 
@@ -83,6 +83,7 @@ class DecoderConfig:
 def _gpt2(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a GPT-2."""
     require(config, {"add_cross_attention": False})
+    chosen(config, "activation_function", ACTIVATIONS, "gelu_new")
     width, heads, layers = config.get("n_embd", 768), config.get("n_head", 12), config.get("n_layer", 12)
     scale = (width // heads) ** -0.5 if config.get("scale_attn_weights", True) else 1.0
     by_layer = config.get("scale_attn_by_inverse_layer_idx", False)
@@ -116,6 +117,11 @@ def _llama(config: Mapping[str, Any]) -> dict[str, Any]:
     heads, layers = config.get("num_attention_heads", 32), config.get("num_hidden_layers", 32)
     shared = config.get("num_key_value_heads") or {"mistral": 8}.get(family, heads)
     head_dim = config.get("head_dim") or (128 if family == "qwen3" else config["hidden_size"] // heads)
+    if heads % shared:
+        raise ValueError(
+            f"from_pretrained: num_attention_heads ({heads}) must be a multiple of num_key_value_heads ({shared})"
+        )
+    chosen(config, "hidden_act", ACTIVATIONS, "silu")
     bias = family == "qwen2" or config.get("attention_bias", False)
     return {
         "vocab_size": config["vocab_size"],

@@ -14,7 +14,7 @@ from weft import Tensor, nn
 from weft.nn import functional
 from weft.text.models.cache import KeyValueCache, Visible, visible
 from weft.text.models.configuration import DecoderConfig, stored_decoder
-from weft.text.models.pretrained import ACTIVATIONS, Folder, load_weights, read_config, save_weights
+from weft.text.models.pretrained import ACTIVATIONS, Folder, load_weights, read_config, read_weights, save_weights
 from weft.text.models.rotary import rotary_frequencies, rotate
 
 
@@ -157,7 +157,7 @@ class Decoder(nn.Module):
         config = DecoderConfig.from_dict(read_config(path))
         with weft.device("meta"):  # no numbers are drawn for weights that are read
             model = cls(config)
-        load_weights(model, path, stored_decoder(config, model.state_dict()), dtype)
+        load_weights(model, read_weights(path), stored_decoder(config, model.state_dict()), dtype)
         return model.eval()
 
     def save_pretrained(self, path: Folder) -> None:
@@ -167,6 +167,11 @@ class Decoder(nn.Module):
 
     def make_cache(self, batch_size: int, max_length: int) -> KeyValueCache:
         """Return a cache with room for so many tokens; ``max_length`` is that of prompt and continuation."""
+        if self.config.is_gpt2 and max_length > self.config.max_position_embeddings:
+            raise ValueError(
+                f"Decoder: {max_length} tokens are more than its {self.config.max_position_embeddings} learned "
+                f"positions; add fewer, or give generate a block_size of at most {self.config.max_position_embeddings}"
+            )
         weight = self.tokens.weight
         return KeyValueCache(self.config, batch_size, max_length, dtype=weight.dtype, device=weight.device)
 

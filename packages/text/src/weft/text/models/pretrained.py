@@ -48,7 +48,18 @@ def read_config(path: Folder) -> dict[str, Any]:
             f"from_pretrained: {file} is missing; expected a folder with {CONFIG} and {WEIGHTS}, as transformers' "
             "save_pretrained writes. Names of a hub are not looked up: download the folder first"
         )
-    return _json_object(file)
+    return read_json(file)
+
+
+def read_json(file: Path, kind: type = dict) -> Any:
+    """Return the object, or list, in a file of JSON."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"from_pretrained: {file} is not JSON: {error}") from error
+    if not isinstance(content, kind):
+        raise ValueError(f"from_pretrained: {file} must hold a {kind.__name__}, got {type(content).__name__}")
+    return content
 
 
 def chosen(config: Mapping[str, Any], key: str, table: Mapping[str, Any], default: str) -> Any:
@@ -72,13 +83,32 @@ def require(config: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
             )
 
 
-def load_weights(model: nn.Module, path: Folder, stored: Mapping[str, Stored], dtype: weft.dtype | None) -> None:
-    """Give a model, made on the device "meta", the numbers of a folder."""
-    found = _tensors(Path(path))
+def read_weights(path: Folder) -> dict[str, Tensor]:
+    """Return all tensors of a folder, by their names without prefix; their numbers stay in the files until used."""
+    folder = Path(path)
+    files = [WEIGHTS]
+    if not (folder / WEIGHTS).is_file():
+        if not (folder / INDEX).is_file():
+            raise FileNotFoundError(
+                f"from_pretrained: {folder} has neither {WEIGHTS} nor {INDEX}. Other formats are converted by "
+                "transformers: AutoModel.from_pretrained(path).save_pretrained(folder)"
+            )
+        files = _shards(folder)
+    found: dict[str, Tensor] = {}
+    for file in files:
+        for name, tensor in safetensors.load_file(folder / file).items():
+            found[_without_prefix(name)] = tensor
+    return found
+
+
+def load_weights(
+    model: nn.Module, found: Mapping[str, Tensor], stored: Mapping[str, Stored], dtype: weft.dtype | None
+) -> None:
+    """Give a model, made on the device "meta", the numbers that `read_weights` found."""
     missing = [name for each in stored.values() for name in each.names if name not in found]
     if missing:
         raise ValueError(
-            f"from_pretrained: {len(missing)} weights are missing in {path}, first {missing[0]!r}; it has "
+            f"from_pretrained: {len(missing)} weights are missing, first {missing[0]!r}; there are "
             f"{', '.join(sorted(found)[:3])} and {max(len(found) - 3, 0)} more"
         )
     state = {}
@@ -114,26 +144,9 @@ def save_weights(
     (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
 
 
-def _tensors(folder: Path) -> dict[str, Tensor]:
-    """Return all tensors of a folder, by their names without prefix; their numbers stay in the files until used."""
-    files = [WEIGHTS]
-    if not (folder / WEIGHTS).is_file():
-        if not (folder / INDEX).is_file():
-            raise FileNotFoundError(
-                f"from_pretrained: {folder} has neither {WEIGHTS} nor {INDEX}. Other formats are converted by "
-                "transformers: AutoModel.from_pretrained(path).save_pretrained(folder)"
-            )
-        files = _shards(folder)
-    found: dict[str, Tensor] = {}
-    for file in files:
-        for name, tensor in safetensors.load_file(folder / file).items():
-            found[_without_prefix(name)] = tensor
-    return found
-
-
 def _shards(folder: Path) -> list[str]:
     """Return the names of the files that the index lists."""
-    listed = _json_object(folder / INDEX).get("weight_map")
+    listed = read_json(folder / INDEX).get("weight_map")
     if not isinstance(listed, dict) or not all(isinstance(file, str) for file in listed.values()):
         raise ValueError(f"from_pretrained: {folder / INDEX} has no weight_map from names to files")
     files = sorted(set(listed.values()))
@@ -147,13 +160,3 @@ def _without_prefix(name: str) -> str:
     for prefix in PREFIXES:
         name = name.removeprefix(prefix)
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")  # of 2018
-
-
-def _json_object(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"from_pretrained: {file} is not JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise ValueError(f"from_pretrained: {file} must hold an object, got {type(content).__name__}")
-    return content
