@@ -2,6 +2,7 @@
 
 collect_ignore_glob = [
     "harness/*",
+    "onnx/cases.py",
     "programs/*",
     "run.py",
     "vision/oracle.py",

@@ -1,4 +1,7 @@
-"""ONNX files: `export` writes a module as one, which onnxruntime and others run. It needs the package ``onnx``."""
+"""ONNX files: `export` writes a module as one, which onnxruntime and others run; `load` makes a module of one.
+
+Both need the package ``onnx``.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,17 @@ from typing import Any
 
 from weft.onnx._builder import OnnxExporterError
 from weft.onnx._export import export
+from weft.onnx._importer.model import ONNXModule, load
 
 __all__ = [
+    "ONNXModule",
     "OnnxExporterError",
     "OperatorExportTypes",
     "TensorProtoDataType",
     "TrainingMode",
     "export",
     "is_in_onnx_export",
+    "load",
     "register_custom_op_symbolic",
     "unregister_custom_op_symbolic",
 ]

@@ -1,0 +1,1 @@
+"""Runs ONNX files on weft: see the README in this folder."""

@@ -1,0 +1,1 @@
+"""The operators of ONNX in weft's terms, a file for each family."""
