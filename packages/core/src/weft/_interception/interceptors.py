@@ -44,6 +44,7 @@ class Interceptor:
     core::add input other
     """
 
+    hides_values = False  # of tensors from the checks of functions, whose reads it would take for the program's
     sees_inside_functions = (
         False  # of the program's own: it is asked about what they are made of, not about each as one
     )

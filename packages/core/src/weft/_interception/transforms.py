@@ -18,7 +18,7 @@ import numpy
 
 from weft._devices.devices import key_of
 from weft._engine.dispatch import bump, link_view, make, record, record_many, share_view
-from weft._engine.tensor import Extra, TensorBase, local
+from weft._engine.tensor import Extra, TensorBase, local, state
 
 __all__ = [
     "Level",
@@ -157,8 +157,13 @@ def is_wrapped(value: Any) -> bool:
 
 
 def values_known(tensor: Any) -> bool:
-    """Whether a check may read a tensor's values: not those of a batch, nor on the meta device, which has none."""
+    """Whether a check may read a tensor's values: not those of a batch, nor on the meta device, which has none.
+
+    Nor while an interceptor sees to it that a program does the same whatever its values are.
+    """
     key = tensor._key
+    if state.intercepting and any(each.hides_values for each in local.interceptors):
+        return False
     return not key.wrapped and key.device.type != "meta"
 
 

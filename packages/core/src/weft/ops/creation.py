@@ -161,6 +161,11 @@ def empty(
     return pinned(made) if pin_memory else made
 
 
+@empty.onnx
+def _(graph, size, dtype=None, **options):
+    return graph.full(size, 0, dtype or get_default_dtype())
+
+
 def fitting(name: str, value: Any, element: dtype) -> Any:
     """A number as elements of a dtype hold it; small negative integers wrap around in unsigned ones.
 
@@ -275,6 +280,11 @@ def zeros(
     return pinned(made) if pin_memory else made
 
 
+@zeros.onnx
+def _(graph, size, dtype=None, **options):
+    return graph.full(size, 0, dtype or get_default_dtype())
+
+
 @composite(out="dtype", fast_path=creation.Ones(), leaf="core::ones")
 @documented(options=OPTIONS)
 def ones(
@@ -306,6 +316,11 @@ def ones(
     remember_new_key()
     made = filled("ones", size, 1, dtype or get_default_dtype(), device, requires_grad)
     return pinned(made) if pin_memory else made
+
+
+@ones.onnx
+def _(graph, size, dtype=None, **options):
+    return graph.full(size, 1, dtype or get_default_dtype())
 
 
 @composite(out="dtype", fast_path=creation.Full(takes="size fill_value"), leaf="core::full")
@@ -345,6 +360,11 @@ def full(
     value = one_number("full", "fill_value", fill_value)
     made = filled("full", (size,), value, dtype or scalar_dtype(value), device, requires_grad)
     return pinned(made) if pin_memory else made
+
+
+@full.onnx
+def _(graph, size, fill_value, dtype=None, **options):
+    return graph.full(size, fill_value, dtype or graph.dtype_of(fill_value))
 
 
 def one_number(name: str, argument: str, value: Any) -> Any:
@@ -422,6 +442,11 @@ def empty_like(
     return pinned(made) if pin_memory else made
 
 
+@empty_like.onnx
+def _(graph, input, dtype=None, **options):
+    return graph.full_like(input, 0, dtype)
+
+
 @composite(fast_path=creation.FullLike(0.0), leaf="core::zeros_like")
 @documented(options=LIKE_OPTIONS)
 def zeros_like(
@@ -452,6 +477,11 @@ def zeros_like(
     return pinned(made) if pin_memory else made
 
 
+@zeros_like.onnx
+def _(graph, input, dtype=None, **options):
+    return graph.full_like(input, 0, dtype)
+
+
 @composite(fast_path=creation.FullLike(1.0), leaf="core::ones_like")
 @documented(options=LIKE_OPTIONS)
 def ones_like(
@@ -480,6 +510,11 @@ def ones_like(
         is_strided("ones_like", layout)
     made = like(input, 1, dtype, device, requires_grad, memory_format)
     return pinned(made) if pin_memory else made
+
+
+@ones_like.onnx
+def _(graph, input, dtype=None, **options):
+    return graph.full_like(input, 1, dtype)
 
 
 @composite(leaf="core::full_like")
@@ -520,6 +555,11 @@ def full_like(
     return pinned(made) if pin_memory else made
 
 
+@full_like.onnx
+def _(graph, input, fill_value, dtype=None, **options):
+    return graph.full_like(input, fill_value, dtype)
+
+
 @composite("new_empty", leaf="core::new_empty")
 @documented(options=NEW_OPTIONS)
 def _new_empty(
@@ -550,6 +590,11 @@ def _new_empty(
     made = empty_on(as_shape("new_empty", size), dtype or self.dtype, resolve_device(device or self.device))
     made = beside(self, finished(made, requires_grad))
     return pinned(made) if pin_memory else made
+
+
+@_new_empty.onnx
+def _(graph, self, size, dtype=None, **options):
+    return graph.full(size, 0, dtype or self.dtype)
 
 
 @composite("new_zeros", leaf="core::new_zeros")
@@ -583,6 +628,11 @@ def _new_zeros(
     return pinned(made) if pin_memory else made
 
 
+@_new_zeros.onnx
+def _(graph, self, size, dtype=None, **options):
+    return graph.full(size, 0, dtype or self.dtype)
+
+
 @composite("new_ones", leaf="core::new_ones")
 @documented(options=NEW_OPTIONS)
 def _new_ones(
@@ -610,6 +660,11 @@ def _new_ones(
         is_strided("new_ones", layout)
     made = beside(self, filled("new_ones", size, 1, dtype or self.dtype, device or self.device, requires_grad))
     return pinned(made) if pin_memory else made
+
+
+@_new_ones.onnx
+def _(graph, self, size, dtype=None, **options):
+    return graph.full(size, 1, dtype or self.dtype)
 
 
 @composite("new_full", leaf="core::new_full")
@@ -643,6 +698,11 @@ def _new_full(
     value = one_number("new_full", "fill_value", fill_value)
     made = beside(self, filled("new_full", (size,), value, dtype or self.dtype, device or self.device, requires_grad))
     return pinned(made) if pin_memory else made
+
+
+@_new_full.onnx
+def _(graph, self, size, fill_value, dtype=None, **options):
+    return graph.full(size, fill_value, dtype or self.dtype)
 
 
 @composite("new_empty_strided", leaf="core::new_empty_strided")
@@ -832,6 +892,16 @@ def arange(
         numbers = functools.partial(steps_from, start=start, step=step, count=int(count), element=element)
         made = finished(computed_on(where, numbers), requires_grad)
     return pinned(made) if pin_memory else made
+
+
+@arange.onnx
+def _(graph, start=0, end=None, step=1, dtype=None, **options):
+    start, end = (0, start) if end is None else (start, end)
+    if all(isinstance(each, (int, float)) for each in (start, end, step)):
+        return graph.constant(memory_of(arange(start, end, step, dtype=dtype)), dtype=dtype)
+    if any(isinstance(each, float) for each in (start, end, step)):
+        graph.refuse("steps that are no integers, up to a size that may change")
+    return graph.cast(graph.range(start, end, step), dtype or int64)
 
 
 def refuse_uncounted(name: str, element: dtype) -> None:
@@ -1075,6 +1145,13 @@ def linspace(
     return pinned(made) if pin_memory else made
 
 
+@linspace.onnx
+def _(graph, start, end, steps, dtype=None, **options):
+    if not all(isinstance(each, (int, float)) for each in (start, end, steps)):
+        graph.refuse("bounds that are tensors, or a number of steps that may change")
+    return graph.constant(memory_of(linspace(start, end, steps, dtype=dtype)))
+
+
 @composite(out="dtype", data_dependent=True, leaf="core::logspace")
 @documented(options=OPTIONS)
 def logspace(
@@ -1165,6 +1242,13 @@ def eye(
     fill_array(diagonal, fitting("eye", 1, made._key.dtype), made._key)
     made = finished(made, requires_grad)
     return pinned(made) if pin_memory else made
+
+
+@eye.onnx
+def _(graph, n, m=None, dtype=None, **options):
+    rows, columns = (graph.range(0, each) for each in (n, n if m is None else m))
+    same = graph.Equal(graph.Unsqueeze(rows, graph.sizes([1])), columns)
+    return graph.cast(same, dtype or get_default_dtype())
 
 
 @composite(out=False, leaf="core::scalar_tensor")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from weft._dtypes.dtypes import float64
 from weft.ops._declare import pointwise
 from weft.ops._expressions import log, log1p, where
 from weft.ops._numerics import REAL, doubly, in_blocks, is_numpy, pieces, polynomial
@@ -251,6 +252,27 @@ def normal_quantile(xp: Any, q: Any, tail: Any) -> Any:
     return result
 
 
+def normal_quantile_nodes(graph: Any, q: Any, small: Any) -> Any:
+    """`normal_quantile` in an ONNX graph, of values in float64; ``small`` is the probability of the smaller side."""
+
+    def horner(value: Any, factors: tuple[float, ...]) -> Any:
+        total = graph.full_like(value, factors[0])
+        for factor in factors[1:]:
+            total = graph.Add(graph.Mul(total, value), factor)
+        return total
+
+    def quotient(value: Any, above: tuple[float, ...], below: tuple[float, ...]) -> Any:
+        return graph.Div(horner(value, above), horner(value, below))
+
+    centre = graph.Mul(q, quotient(graph.Sub(0.180625, graph.Mul(q, q)), CENTRE_ABOVE, CENTRE_BELOW))
+    r = graph.Sqrt(graph.Neg(graph.Log(small)))
+    near = quotient(graph.Sub(r, 1.6), NEAR_ABOVE, NEAR_BELOW)
+    size = graph.where(graph.LessOrEqual(r, 5.0), near, quotient(graph.Sub(r, 5.0), FAR_ABOVE, FAR_BELOW))
+    size = graph.where(graph.IsInf(r), graph.constant(math.inf, r), size)
+    outer = graph.Mul(size, graph.Sign(q))
+    return graph.where(graph.LessOrEqual(graph.Abs(q), 0.425), centre, outer)
+
+
 @pointwise("erf", "erf_", result="float", dtypes=REAL, onnx="Erf")
 def erf(xp, input):
     """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t * t)`` from 0 to each element.
@@ -279,6 +301,11 @@ def _(grad, input):
     return grad * (-input * input).exp() * (-2 / math.sqrt(math.pi))
 
 
+@erfc.onnx
+def _(graph, input):
+    return graph.Sub(1.0, graph.Erf(graph.floating(input)))
+
+
 @pointwise(name="erfcx", result="float", dtypes=REAL)
 def erfcx(xp, input):
     """``exp(x * x) * erfc(x)`` of each element x: `erfc` without its decay.
@@ -300,6 +327,14 @@ def _(grad, input, output):
 def erfinv(xp, input):
     """The number whose `erf` is the element; infinite at -1 and 1, nan outside."""
     return doubly(xp, erfinv_array, input)
+
+
+@erfinv.onnx
+def _(graph, input):
+    input = graph.floating(input)
+    half = graph.Mul(graph.cast(input, float64), 0.5)
+    found = normal_quantile_nodes(graph, half, graph.Sub(0.5, graph.Abs(half)))
+    return graph.cast(graph.Mul(found, math.sqrt(0.5)), input.dtype)
 
 
 def erfinv_array(xp: Any, x: Any) -> Any:
@@ -333,6 +368,11 @@ def _(grad, input):
     return grad * (input * input * -0.5).exp() / math.sqrt(2 * math.pi)
 
 
+@ndtr.onnx
+def _(graph, input):
+    return graph.Mul(graph.Add(graph.Erf(graph.Mul(graph.floating(input), math.sqrt(0.5))), 1.0), 0.5)
+
+
 @pointwise(name="log_ndtr", result="float", dtypes=REAL)
 def log_ndtr(xp, input):
     """The logarithm of `ndtr`, exact where that is too small to be represented."""
@@ -363,6 +403,14 @@ def ndtri(xp, input):
     Infinite at 0 and 1, nan outside.
     """
     return doubly(xp, ndtri_array, input)
+
+
+@ndtri.onnx
+def _(graph, input):
+    input = graph.floating(input)
+    share = graph.cast(input, float64)
+    found = normal_quantile_nodes(graph, graph.Sub(share, 0.5), graph.Min(share, graph.Sub(1.0, share)))
+    return graph.cast(found, input.dtype)
 
 
 def ndtri_array(xp: Any, probability: Any) -> Any:

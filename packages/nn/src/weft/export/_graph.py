@@ -164,6 +164,8 @@ class GraphMaker:
             return slice(*(self.same([getattr(each, at) for each in values], name) for at in ("start", "stop", "step")))
         if type(first) is int:
             return self.number(values, name)
+        if type(first) is float and len(set(values)) > 1 and all(each.is_integer() for each in values):
+            return self.number([int(each) for each in values], name)  # a mean is divided by a size
         if not isinstance(first, PLAIN):
             kind = type(first).__name__
             raise UserError(f"export: {self.line}: its argument {name} is a {kind}, which no graph holds")

@@ -105,7 +105,7 @@ class Place:
         self.steps = steps
         self.slot = slot
         self.version = storage.version
-        self.array = array  # kept, so that no other one gets its memory
+        self.array = array
 
 
 class Recorder(Interceptor):
@@ -122,10 +122,12 @@ class Recorder(Interceptor):
     """
 
     sees_inside_functions = True
+    hides_values = True
 
     def __init__(self, inputs: Sequence[Any]) -> None:
         self.made = Recording()
         self.places: dict[Any, Place] = {}
+        self.arrays: list[Any] = []  # so that no other one gets their identity or their memory
         for each in inputs:
             self.made.inputs.append(self.outside(each).slot)
 
@@ -137,6 +139,7 @@ class Recorder(Interceptor):
 
     def keep(self, array: Any, place: Place) -> Place:
         """Remember where an array is, by its identity and by its memory: two that share all of it are one."""
+        self.arrays.append(array)
         self.places[id(array)] = place
         if array.size:
             self.places.setdefault(memory_of(array), place)

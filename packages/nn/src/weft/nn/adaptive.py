@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import weft
 from weft import Tensor
+from weft.library.checks import values_known
 from weft.nn import functional as F
 from weft.nn._types import DeviceLike, DType
 from weft.nn.containers import ModuleList, Sequential
@@ -169,7 +170,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 f"{name}: input and target should have the same size in the batch dimension, got {input.size(0)} and "
                 f"{target.size(0)}"
             )
-        if target.numel() > 0 and not 0 <= int(target.min()) <= int(target.max()) < self.n_classes:
+        if (
+            target.numel() > 0
+            and values_known(target)
+            and not 0 <= int(target.min()) <= int(target.max()) < self.n_classes
+        ):
             raise RuntimeError(
                 f"{name}: target values should be in [0, {self.n_classes - 1}], but values in range "
                 f"[{int(target.min())}, {int(target.max())}] were found"

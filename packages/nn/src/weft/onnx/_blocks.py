@@ -165,16 +165,25 @@ class BuildingBlocks:
         """Integers from one number to before another."""
         return self.Range(*[self.scalar(each) for each in (start, stop, step)])
 
+    @staticmethod
+    def dtype_of(number: Any) -> Any:
+        """The dtype that a tensor of a number has."""
+        if isinstance(number, float):
+            return weft.get_default_dtype()
+        return weft.bool if isinstance(number, bool) else weft.int64 if isinstance(number, int) else number.dtype
+
     def full(self, size: Sequence[Any], value: Any, dtype: Any) -> Any:
-        """A tensor of one number."""
-        number = self.constant(value, dtype=dtype)
-        if not len(size):
-            return self.Identity(number)
+        """A tensor of one number; the sizes may be a sequence in one."""
+        if len(size) == 1 and isinstance(size[0], tuple):
+            size = size[0]
+        number = self.cast(value, dtype) if hasattr(value, "dtype") else self.constant(value, dtype=dtype)
         return self.Expand(number, self.sizes(size))
 
-    def full_like(self, value: Any, number: Any) -> Any:
-        """A tensor of one number, in the shape and dtype of another one."""
-        return self.Expand(self.constant(number, value), self.shape_of(value))
+    def full_like(self, value: Any, number: Any, dtype: Any = None) -> Any:
+        """A tensor of one number, in the shape of another one, and in its dtype unless one is given."""
+        element = value.dtype if dtype is None else dtype
+        number = self.cast(number, element) if hasattr(number, "dtype") else self.constant(number, dtype=element)
+        return self.Expand(number, self.shape_of(value))
 
     def by_channel(self, vector: Any, ndim: int) -> Any:
         """A vector along the second dimension of so many."""
@@ -255,13 +264,14 @@ class BuildingBlocks:
 
     def scattered(self, value: Any, dim: int, index: Any, source: Any, reduction: str | None) -> Any:
         """A value with others at the places along a dimension that an index has for each of them."""
-        if not value.ndim:
+        if not index.ndim:
             value, index = self.Reshape(value, self.sizes([1])), self.Reshape(index, self.sizes([1]))
+            index.shape = (1,)
             source = self.Reshape(self.value(source, value), self.sizes([1]))
             return self.Reshape(self.scattered(value, 0, index, source, reduction), self.sizes([]))
         shape = self.shape_of(index)
         if not hasattr(source, "dtype"):
             source = self.Expand(self.constant(source, value), shape)
         elif source.shape != index.shape:
-            source = self.Slice(source, self.sizes([0] * value.ndim), shape)
+            source = self.Slice(source, self.sizes([0] * index.ndim), shape)
         return self.ScatterElements(value, index, source, axis=dim, reduction=reduction)

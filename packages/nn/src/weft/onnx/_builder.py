@@ -156,6 +156,10 @@ class GraphBuilder(BuildingBlocks):
                 parts.append(each)
         return parts[0] if len(parts) == 1 else self.emit("Concat", *parts, axis=0, dtype=weft.int64)
 
+    def unsized(self, value: Value) -> Value:
+        """A value as it is; of a size, which has one dimension, without that."""
+        return value if value.size is None else self.scalar(value)
+
     def scalar(self, size: Any) -> Value:
         """A whole number, which may be a size, as an int64 tensor without dimensions."""
         if not isinstance(size, Value):

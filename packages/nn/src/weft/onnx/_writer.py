@@ -247,7 +247,9 @@ class Writer:
         like = next(each for each in args.values() if isinstance(each, Value))
         common = dtype if dtype.is_floating_point else like.dtype
         inputs = [
-            self.builder.cast(each, common) if isinstance(each, Value) else self.builder.constant(each, dtype=common)
+            self.builder.cast(self.builder.unsized(each), common)
+            if isinstance(each, Value)
+            else self.builder.constant(each, dtype=common)
             for each in args.values()
         ]
         made: Value = self.builder.emit(op_type, *inputs)
