@@ -1,5 +1,6 @@
 """__torch_function__: subclasses and modes see the calls of public functions."""
 
+import operator
 import os
 import pickle
 import subprocess
@@ -109,6 +110,23 @@ def test_types_that_are_no_tensors_may_implement_functions():
     assert not is_tensor_like(1.0)
     with pytest.raises(TypeError, match="no implementation found for 'sum'"):
         weft.sum(Scalar())
+
+
+class Unwilling(weft.Tensor):
+    """Takes no other class."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if not all(issubclass(cls, each) for each in types):
+            return NotImplemented
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+@pytest.mark.parametrize("name", "add sub mul truediv floordiv mod pow matmul lt and_ iadd imul imatmul ior".split())
+def test_operators_that_no_override_takes_are_pythons_to_refuse(name):
+    one, other = (weft.ones(2, 2).as_subclass(type(each, (Unwilling,), {})) for each in ("One", "Other"))
+    with pytest.raises(TypeError, match="'One' and 'Other'"):
+        getattr(operator, name)(one, other)
 
 
 def test_modes_see_calls_as_they_were_made():

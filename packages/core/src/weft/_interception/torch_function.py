@@ -21,6 +21,7 @@ from weft._tensor.subclasses import as_subclass
 from weft.ops._registry import registry
 
 __all__ = [
+    "Unimplemented",
     "arm",
     "awakened",
     "call_override",
@@ -250,6 +251,10 @@ def is_pytorchs_function(function: Any) -> bool:
     return str(module).partition(".")[0] == "torch"
 
 
+class Unimplemented(TypeError):
+    """No override took a call. Of an operator Python then asks the other operand, and says itself what is wrong."""
+
+
 def call_override(function: Any, types: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the newest mode, or else the first type that wants to, makes of a call.
 
@@ -275,7 +280,7 @@ def call_override(function: Any, types: list[Any], args: tuple[Any, ...], kwargs
             return result
         asked.append(each)
     name = getattr(function, "__name__", str(function))
-    raise TypeError(
+    raise Unimplemented(
         f"no implementation found for '{name}' on types that implement __torch_function__: "
         f"[{', '.join(each.__name__ for each in asked)}]"
     )

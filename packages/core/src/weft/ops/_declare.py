@@ -73,7 +73,16 @@ from weft._interception.interceptors import Operation, intercepted, is_watched
 from weft._interception.profiling import watched
 from weft._interception.results import observe
 from weft._interception.torch_dispatch import dispatching, run_subclass
-from weft._interception.torch_function import arm, awakened, call_override, flatten, overriding, public, unmasked
+from weft._interception.torch_function import (
+    Unimplemented,
+    arm,
+    awakened,
+    call_override,
+    flatten,
+    overriding,
+    public,
+    unmasked,
+)
 from weft._plugins.access import plugins
 from weft._plugins.kernel_checks import checked_kernel, note
 from weft._tensor import conjugation
@@ -412,7 +421,10 @@ class Declaration:
                     tuple(tensor_of_array(each) for each in args)
                 )  # NumPy would give one truth for all
             return NotImplemented
-        return self.dispatch(args)
+        try:
+            return self.dispatch(args)
+        except Unimplemented:
+            return NotImplemented
 
     def check_types(self, args: tuple[Any, ...]) -> None:
         some = False
@@ -853,7 +865,13 @@ def inplace_variant(
                 types = overriding((self, *args) if is_operator else args)
                 if types:
                     arm()
-                    return call_override(getattr(Tensor, OPERATORS_ASKED.get(name, name)), types, (self, *args), kwargs)
+                    asked = getattr(Tensor, OPERATORS_ASKED.get(name, name))
+                    try:
+                        return call_override(asked, types, (self, *args), kwargs)
+                    except Unimplemented:
+                        if not is_operator:
+                            raise
+                        return NotImplemented
                 if is_operator and not isinstance(args[0], (TensorBase, *NUMBERS)):
                     return NotImplemented  # what makes a new tensor of the two, or what it likes
             try:
@@ -1153,7 +1171,10 @@ def product_operator(function: Any, attempt: Any) -> Any:
         if found is not None:
             return found
         if isinstance(other, TensorBase) or hasattr(type(other), "__torch_function__"):
-            return function(self, other)
+            try:
+                return function(self, other)
+            except Unimplemented:
+                return NotImplemented
         return NotImplemented
 
     return operator

@@ -172,7 +172,7 @@ def _(batch):
 
 
 def _reflected_matmul(self: Tensor, other: Tensor) -> Tensor:
-    return matmul(other, self) if isinstance(other, TensorBase) else NotImplemented
+    return Tensor.__matmul__(other, self) if isinstance(other, TensorBase) else NotImplemented
 
 
 add_members(__rmatmul__=_reflected_matmul)
