@@ -143,7 +143,11 @@ def test_a_flow_is_shown_in_the_hues_of_its_directions():
         (lambda: draw_bounding_boxes(weft.zeros(4, 4), weft.zeros(0, 4)), ValueError, r"image must be \(C, H, W\)"),
         (lambda: draw_bounding_boxes(weft.zeros(3, 4, 4), weft.zeros(4)), ValueError, r"boxes must be \(N, 4\)"),
         (lambda: draw_bounding_boxes(weft.zeros(3, 4, 4), weft.tensor([[3, 0, 1, 2]])), ValueError, "left edge"),
-        (lambda: draw_bounding_boxes(weft.zeros(3, 4, 4), weft.zeros(1, 4), ["a", "b"]), ValueError, "2 labels for 1"),
+        (
+            lambda: draw_bounding_boxes(weft.zeros(3, 4, 4), weft.zeros(1, 4), ["a", "b"]),
+            ValueError,
+            "Number of boxes .1. and labels .2. mismatch",
+        ),
         (lambda: draw_bounding_boxes("image", weft.zeros(1, 4)), TypeError, "must be a tensor"),
         (lambda: draw_bounding_boxes(weft.zeros(3, 4, 4), weft.zeros(2, 4), colors=["red"]), ValueError, "1 < 2"),
         (lambda: draw_bounding_boxes(weft.zeros(3, 4, 4), weft.zeros(1, 4), colors=(1, 2)), ValueError, "RGB triplet"),

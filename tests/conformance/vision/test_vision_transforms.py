@@ -69,6 +69,7 @@ def inputs() -> dict[str, Any]:
     boxes = torch.cat([corners.amin(1), corners.amax(1)], 1)
     return {
         "uint8": rgb,
+        "dull": pixels(3) % 40 + 100,
         "float": pixels(3) / 255,
         "double": pixels(3).double() / 255,
         "gray": pixels(1),

@@ -38,8 +38,8 @@ def find(fullname: str) -> ModuleSpec | None:
     begin()
     name = weft_name(fullname)
     assert name is not None
-    if fullname in paths.JOINED:
-        return ModuleSpec(fullname, Joined(paths.JOINED[fullname].split()))
+    if fullname in paths.joined():
+        return ModuleSpec(fullname, Joined(paths.joined()[fullname].split()))
     found = exists(name)
     if not was_loaded:  # what gets this name while it is looked for would be loaded again, by its own spec
         sys.modules.pop(fullname, None)

@@ -97,6 +97,12 @@ def of_portions() -> dict[str, dict[str, str]]:
     return FILES | {file: modules for each in portions() for file, modules in getattr(each, "FILES", {}).items()}
 
 
+@cache
+def joined() -> dict[str, str]:
+    """`JOINED`, and what installed portions say of theirs."""
+    return JOINED | {path: homes for each in portions() for path, homes in getattr(each, "JOINED", {}).items()}
+
+
 def file_of_portion(module: str) -> Callable[[str], str] | None:
     """For a module of a portion: what gives the module of PyTorch's that has a name; None if theirs is called so."""
     modules = of_portions().get(module) or of_portions().get(f"{module.rpartition('.')[0]}.*")

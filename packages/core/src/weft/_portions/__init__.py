@@ -3,8 +3,9 @@
 Its ``NAMES`` are the names by the module that has them, which is imported when one is asked for. Its ``ATEN`` are those
 that PyTorch has in ``torch.ops.aten`` alone, with where they are. Its ``FILES`` say what PyTorch calls modules of its
 own that are called otherwise: for each, or for all in a package (``weft.nn.functional.*``), a dict from a part of the
-names in it (the last part: any) to PyTorch's module. Its ``LOWERING`` declares what modes of ``__torch_dispatch__`` are
-shown, and its ``SAMPLES`` the inputs that every backend's suite tries its functions with: both are modules.
+names in it (the last part: any) to PyTorch's module. Its ``JOINED`` say of which modules of weft those of PyTorch's are
+made whose names weft keeps elsewhere. Its ``LOWERING`` declares what modes of ``__torch_dispatch__`` are shown, and its
+``SAMPLES`` the inputs that every backend's suite tries its functions with: both are modules.
 """
 
 from pkgutil import extend_path

@@ -332,7 +332,7 @@ def _divided_by(self: Tensor, other: Tensor | Scalar) -> Tensor:
 add_members(__rdiv__=_divided_by)
 
 
-@composite("div divide", "div_ divide_", out=True)
+@composite("div divide", "div_ divide_", out=True, inplace_op=true_divide)
 def div(input: Tensor | Scalar, other: Tensor | Scalar, *, rounding_mode: str | None = None) -> Tensor:
     """The quotient of each pair of elements.
 

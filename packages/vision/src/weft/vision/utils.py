@@ -290,9 +290,13 @@ def draw_keypoints(
     if visibility is None:
         visibility = weft.ones(keypoints.shape[:-1], dtype=weft.bool)
     visibility = visibility.squeeze(-1) if visibility.ndim == 3 else visibility
+    if visibility.ndim != 2:
+        raise ValueError(f"visibility must be of shape (num_instances, K), got {tuple(visibility.shape)}")
     if visibility.shape != keypoints.shape[:-1]:
-        wanted = tuple(keypoints.shape[:-1])
-        raise ValueError(f"visibility must be of shape (num_instances, K) {wanted}, got {tuple(visibility.shape)}")
+        raise ValueError(
+            "keypoints and visibility must have the same dimensionality for num_instances and K, "
+            f"got {tuple(keypoints.shape)} and {tuple(visibility.shape)}"
+        )
     picture = _to_picture(image)
     draw = ImageDraw.Draw(picture)
     for points, seen in zip(keypoints.to(weft.int64).tolist(), visibility.bool().tolist()):
@@ -417,7 +421,8 @@ def _check_boxes(boxes: Tensor, labels: Sequence[str | None] | None) -> int:
         )
     if len(boxes) and labels is not None and len(labels) != len(boxes):
         raise ValueError(
-            f"draw_bounding_boxes: {len(labels)} labels for {len(boxes)} boxes. Please specify labels for each box."
+            f"draw_bounding_boxes: Number of boxes ({len(boxes)}) and labels ({len(labels)}) mismatch. "
+            "Please specify labels for each box."
         )
     return len(boxes)
 
@@ -432,7 +437,7 @@ def _parse_colors(colors: Any, count: int) -> list[tuple[int, ...]]:
                 f"Number of colors must be equal or larger than the number of objects, but got {len(colors)} < {count}."
             )
     elif not isinstance(colors, (tuple, str)):
-        raise ValueError(f"colors must be a tuple or a string, or a list thereof, but got {colors}.")
+        raise ValueError(f"`colors` must be a tuple or a string, or a list thereof, but got {colors}.")
     elif isinstance(colors, tuple) and len(colors) != 3:
         raise ValueError(f"If passed as tuple, colors should be an RGB triplet, but got {colors}.")
     else:

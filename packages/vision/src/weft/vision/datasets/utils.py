@@ -22,8 +22,12 @@ StrPath = str | os.PathLike[str]
 
 _CHUNK = 1 << 20
 _GOOGLE_DRIVE = "https://drive.usercontent.google.com/download?id={}&export=download&confirm=t"
-_OPENERS: dict[str, Callable[..., IO[bytes]]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}  # type: ignore[dict-item]
-_TAR_ENDINGS = (".tar", ".tgz", ".tbz", ".tbz2", *(f".tar{ending}" for ending in _OPENERS))
+_COMPRESSED_FILE_OPENERS: dict[str, Callable[..., IO[bytes]]] = {
+    ".bz2": bz2.open,  # type: ignore[dict-item]
+    ".gz": gzip.open,  # type: ignore[dict-item]
+    ".xz": lzma.open,
+}
+_TAR_ENDINGS = (".tar", ".tgz", ".tbz", ".tbz2", *(f".tar{ending}" for ending in _COMPRESSED_FILE_OPENERS))
 
 
 # Checksums -----------------------------------------------------------------------------------------------
@@ -156,13 +160,14 @@ def extract_archive(from_path: StrPath, to_path: StrPath | None = None, remove_f
         _extract_tar(source, target)
     elif name.endswith(".zip"):
         _extract_zip(source, target)
-    elif source.suffix in _OPENERS:
+    elif source.suffix in _COMPRESSED_FILE_OPENERS:
         target /= source.stem
-        with _OPENERS[source.suffix](source, "rb") as packed, open(target, "wb") as file:
+        with _COMPRESSED_FILE_OPENERS[source.suffix](source, "rb") as packed, open(target, "wb") as file:
             shutil.copyfileobj(packed, file, _CHUNK)
     else:
         raise RuntimeError(
-            f"extract_archive: the name of {source} must end in one of {', '.join([*_TAR_ENDINGS, '.zip', *_OPENERS])}"
+            f"extract_archive: the name of {source} must end in one of "
+            f"{', '.join([*_TAR_ENDINGS, '.zip', *_COMPRESSED_FILE_OPENERS])}"
         )
     if remove_finished:
         source.unlink()

@@ -236,6 +236,11 @@ _ADJUSTMENTS = {
 }
 
 
+def _apply_op(img: Any, op_name: str, magnitude: float, interpolation: InterpolationMode, fill: Any) -> Any:
+    """`apply_operation` by the functions of this version."""
+    return apply_operation(F, img, op_name, magnitude, interpolation, fill)
+
+
 class _Augment(nn.Module):
     """The base of the augmentations of this module."""
 
@@ -249,7 +254,7 @@ class _Augment(nn.Module):
         return space[name][0](bins, height, width)
 
     def _after(self, img: Any, name: str, magnitude: float) -> Any:
-        return apply_operation(F, img, name, magnitude, self.interpolation, self._fill_of(img))
+        return _apply_op(img, name, magnitude, self.interpolation, self._fill_of(img))
 
     def _fill_of(self, img: Any) -> Any:
         if self.fill is None or not isinstance(img, Tensor):

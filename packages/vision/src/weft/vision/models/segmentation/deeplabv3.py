@@ -10,7 +10,7 @@ from weft.vision.models._api import WeightsEnum, pretrained
 from weft.vision.models._utils import strided_stages
 from weft.vision.models.mobilenetv3 import MobileNet_V3_Large_Weights, mobilenet_v3_large
 from weft.vision.models.resnet import ResNet50_Weights, ResNet101_Weights, resnet50, resnet101
-from weft.vision.models.segmentation._model import SegmentationModel, resized, segmenter, with_features
+from weft.vision.models.segmentation._utils import _SimpleSegmentationModel, resized, segmenter, with_features
 from weft.vision.models.segmentation.fcn import DILATED, FCNHead
 
 __all__ = [
@@ -39,8 +39,8 @@ class DeepLabV3_MobileNet_V3_Large_Weights(WeightsEnum):
     DEFAULT = COCO_WITH_VOC_LABELS_V1
 
 
-class DeepLabV3(SegmentationModel):
-    """DeepLab v3 (arXiv:1706.05587); the arguments are those of `SegmentationModel`."""
+class DeepLabV3(_SimpleSegmentationModel):
+    """DeepLab v3 (arXiv:1706.05587); the arguments are those of `_SimpleSegmentationModel`."""
 
 
 def conv_norm_relu(in_channels: int, out_channels: int, kernel_size: int = 1, dilation: int = 1) -> list[nn.Module]:

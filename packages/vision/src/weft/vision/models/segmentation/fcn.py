@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft import nn
 from weft.vision.models._api import WeightsEnum, pretrained
 from weft.vision.models.resnet import ResNet50_Weights, ResNet101_Weights, resnet50, resnet101
-from weft.vision.models.segmentation._model import SegmentationModel, segmenter, with_features
+from weft.vision.models.segmentation._utils import _SimpleSegmentationModel, segmenter, with_features
 
 __all__ = ["FCN", "FCN_ResNet50_Weights", "FCN_ResNet101_Weights", "fcn_resnet50", "fcn_resnet101"]
 
@@ -23,8 +23,8 @@ class FCN_ResNet101_Weights(WeightsEnum):
     DEFAULT = COCO_WITH_VOC_LABELS_V1
 
 
-class FCN(SegmentationModel):
-    """A fully convolutional network (arXiv:1411.4038); the arguments are those of `SegmentationModel`."""
+class FCN(_SimpleSegmentationModel):
+    """A fully convolutional network (arXiv:1411.4038); the arguments are those of `_SimpleSegmentationModel`."""
 
 
 class FCNHead(nn.Sequential):

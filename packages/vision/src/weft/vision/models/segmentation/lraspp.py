@@ -8,7 +8,7 @@ from weft import Tensor, nn
 from weft.vision.models._api import WeightsEnum, pretrained
 from weft.vision.models._utils import IntermediateLayerGetter, strided_stages
 from weft.vision.models.mobilenetv3 import MobileNet_V3_Large_Weights, mobilenet_v3_large
-from weft.vision.models.segmentation._model import resized, segmenter
+from weft.vision.models.segmentation._utils import resized, segmenter
 
 __all__ = ["LRASPP", "LRASPP_MobileNet_V3_Large_Weights", "lraspp_mobilenet_v3_large"]
 

@@ -49,8 +49,8 @@ def resized_size(height: int, width: int, size: Any, max_size: int | None = None
     if not isinstance(size, int) and len(size) == 2:
         if max_size is not None:
             raise ValueError(
-                "max_size is for one number or None: size should be an int or a sequence of length 1, "
-                f"got {tuple(size)}"
+                "max_size should only be passed if size is None or specifies the length of the smaller edge, i.e. "
+                f"size should be an int or a sequence of length 1; got {tuple(size)}"
             )
         return int(size[0]), int(size[1])
     if not isinstance(size, int) and len(size) != 1:

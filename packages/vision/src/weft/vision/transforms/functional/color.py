@@ -9,6 +9,7 @@ from weft import Tensor
 from weft.vision.transforms.functional._types import Picture, checked_image, checked_picture
 from weft.vision.transforms.v2.functional import _color
 from weft.vision.transforms.v2.functional._augment import erase_image
+from weft.vision.transforms.v2.functional._misc import greatest_value
 
 __all__ = [
     "adjust_brightness",
@@ -122,7 +123,11 @@ def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
     >>> adjust_contrast(weft.tensor([[[0.4, 0.6]]]).expand(3, 1, 2), 2)[0]
     tensor([[0.3000, 0.7000]])
     """
-    return _color.adjust_contrast(checked_image(img, "adjust_contrast", (1, 3)), contrast_factor)
+    img = checked_image(img, "adjust_contrast", (1, 3))
+    if not isinstance(img, Tensor):
+        return _color.adjust_contrast(img, contrast_factor)
+    grey = _color.luma(img) if img.shape[-3] == 3 else _color.in_floats(img)
+    return _blend("adjust_contrast", img, grey.mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
 
 
 def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
@@ -145,7 +150,10 @@ def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
     >>> adjust_saturation(red, 0).flatten()
     tensor([0.2989, 0.2989, 0.2989])
     """
-    return _color.adjust_saturation(checked_image(img, "adjust_saturation", (1, 3)), saturation_factor)
+    img = checked_image(img, "adjust_saturation", (1, 3))
+    if not isinstance(img, Tensor) or img.shape[-3] == 1:
+        return _color.adjust_saturation(img, saturation_factor)
+    return _blend("adjust_saturation", img, _color.luma(img), saturation_factor)
 
 
 def adjust_hue(img: Picture, hue_factor: float) -> Picture:
@@ -238,7 +246,22 @@ def adjust_sharpness(img: Picture, sharpness_factor: float) -> Picture:
     >>> adjust_sharpness(picture, 0)[0, 1]  # the middle weighs 5 of 13
     tensor([0.0000, 0.0500, 0.0000])
     """
-    return _color.adjust_sharpness(checked_image(img, "adjust_sharpness", (1, 3)), sharpness_factor)
+    img = checked_image(img, "adjust_sharpness", (1, 3))
+    if not isinstance(img, Tensor) or img.numel() == 0 or min(img.shape[-2:]) <= 2:
+        return _color.adjust_sharpness(img, sharpness_factor)
+    smooth = img.to(_color.in_floats(img).dtype, copy=True)
+    smooth[..., 1:-1, 1:-1] = _color.smoothed(img)
+    return _blend("adjust_sharpness", img, smooth, sharpness_factor)
+
+
+def _blend(op: str, image: Tensor, other: Tensor, share: float) -> Tensor:
+    """Return ``share * image + (1 - share) * other``, kept in the range of the dtype.
+
+    Products and sum are rounded one by one, unlike the second version's: bytes are cut off after it, and would differ.
+    """
+    _color.check_factor(op, share)
+    mixed = _color.in_floats(image).mul(share).add_(other.mul(1.0 - share))
+    return mixed.clamp_(0, greatest_value(image.dtype)).to(image.dtype)
 
 
 def invert(img: Picture) -> Picture:
@@ -292,12 +315,24 @@ def solarize(img: Picture, threshold: float) -> Picture:
     >>> solarize(weft.tensor([[[100, 200]]], dtype=weft.uint8), 128)
     tensor([[[100,  55]]], dtype=weft.uint8)
     """
-    return _color.solarize(checked_image(img, "solarize", (1, 3)), threshold)
+    img = checked_image(img, "solarize", (1, 3))
+    if isinstance(img, Tensor) and threshold > greatest_value(img.dtype):
+        raise TypeError(f"solarize: Threshold should be less than bound of img, {img.dtype}; got {threshold}")
+    return _color.solarize(img, threshold)
 
 
 def autocontrast(img: Picture) -> Picture:
     """Stretch the values of each channel, so that the least is black and the greatest white."""
-    return _color.autocontrast(checked_image(img, "autocontrast", (1, 3)))
+    img = checked_image(img, "autocontrast", (1, 3))
+    if not isinstance(img, Tensor) or img.numel() == 0:
+        return _color.autocontrast(img)
+    white = greatest_value(img.dtype)
+    least, spread = _color.spread_of(img)
+    plain = spread == 0
+    # A product where the second version divides: bytes, cut off after it, would differ.
+    factor = weft.where(plain, 1.0, white / spread)
+    stretched = (_color.in_floats(img) - weft.where(plain, 0.0, least)).mul_(factor)
+    return stretched.clamp_(0, white).to(img.dtype)
 
 
 def equalize(img: Picture) -> Picture:

@@ -8,7 +8,11 @@ from typing import Any
 
 import weft
 from weft import Tensor
-from weft.vision.transforms.v2.functional._meta import clamp_bounding_boxes, convert_bounding_box_format
+from weft.vision.transforms.v2.functional._meta import (
+    _xyxy_to_keypoints,
+    clamp_bounding_boxes,
+    convert_bounding_box_format,
+)
 from weft.vision.tv_tensors import BoundingBoxFormat, is_rotated_bounding_format
 
 __all__ = ["parallelogram_to_bounding_boxes", "shifted_boxes", "warped_boxes"]
@@ -45,8 +49,7 @@ def warped_boxes(
     if rotated:
         found = parallelogram_to_bounding_boxes(move(corners.reshape(-1, 2)).reshape(-1, 8))
     else:
-        points = corners[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 2)
-        moved = move(points).reshape(-1, 4, 2)
+        moved = move(_xyxy_to_keypoints(corners).reshape(-1, 2)).reshape(-1, 4, 2)
         found = weft.cat([moved.amin(1), moved.amax(1)], 1)
     clamped = clamp_bounding_boxes(found, by_corners, canvas_size, clamping_mode)
     return convert_bounding_box_format(clamped, by_corners, format).reshape(boxes.shape)

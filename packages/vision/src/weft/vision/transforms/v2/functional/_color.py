@@ -140,10 +140,10 @@ def rgb_to_grayscale_image(image: Tensor, num_output_channels: int = 1) -> Tenso
     if image.shape[-3] == 1 and num_output_channels == 1:
         return image.clone()
     if image.shape[-3] == 1:
-        return grayscale_to_rgb_image(image).clone()
+        return grayscale_to_rgb_image(image)
     if image.shape[-3] != 3:
         raise ValueError(f"rgb_to_grayscale: expected 1 or 3 channels, (..., C, H, W), got {tuple(image.shape)}")
-    grey = _luma(image).to(image.dtype)
+    grey = luma(image).to(image.dtype)
     return grey if num_output_channels == 1 else grey.expand(*grey.shape[:-3], 3, *grey.shape[-2:])
 
 
@@ -159,9 +159,9 @@ def _check_output_channels(count: int) -> None:
         raise ValueError(f"rgb_to_grayscale: num_output_channels must be 1 or 3, got {count}")
 
 
-def _luma(image: Tensor) -> Tensor:
+def luma(image: Tensor) -> Tensor:
     """Return the grey (..., 1, H, W) of (..., 3, H, W), floating, and whole where the image is of integers."""
-    red, green, blue = _in_floats(image).unbind(dim=-3)
+    red, green, blue = in_floats(image).unbind(dim=-3)
     grey = (red * LUMA[0]).add_(green * LUMA[1]).add_(blue * LUMA[2]).unsqueeze(-3)
     return grey if image.is_floating_point() else grey.floor_()
 
@@ -171,7 +171,7 @@ def grayscale_to_rgb_image(image: Tensor) -> Tensor:
     """Repeat the channel of (..., 1, H, W) three times; an image of three channels stays as it is."""
     if image.shape[-3] >= 3:
         return image
-    return image.expand(*image.shape[:-3], 3, *image.shape[-2:])
+    return image.expand(*image.shape[:-3], 3, *image.shape[-2:]).clone(memory_format=weft.contiguous_format)
 
 
 @kernel(grayscale_to_rgb, PIL_IMAGE)
@@ -182,26 +182,26 @@ def _grayscale_to_rgb_image_pil(image: Image.Image) -> Image.Image:
 @kernel(adjust_brightness, *IMAGES_AND_VIDEOS)
 def adjust_brightness_image(image: Tensor, brightness_factor: float) -> Tensor:
     """Multiply by the factor, up to white."""
-    _check_factor("adjust_brightness: brightness_factor", brightness_factor)
+    check_factor("adjust_brightness: brightness_factor", brightness_factor)
     _check_channels("adjust_brightness", image)
-    values = _in_floats(image)
+    values = in_floats(image)
     return values.mul(brightness_factor).clamp_(0, greatest_value(image.dtype)).to(image.dtype)
 
 
 @kernel(adjust_saturation, *IMAGES_AND_VIDEOS)
 def adjust_saturation_image(image: Tensor, saturation_factor: float) -> Tensor:
     """Blend (..., C, H, W) with its own grey."""
-    _check_factor("adjust_saturation: saturation_factor", saturation_factor)
+    check_factor("adjust_saturation: saturation_factor", saturation_factor)
     _check_channels("adjust_saturation", image)
-    return image if image.shape[-3] == 1 else _blend(image, _luma(image), saturation_factor)
+    return image if image.shape[-3] == 1 else _blend(image, luma(image), saturation_factor)
 
 
 @kernel(adjust_contrast, *IMAGES_AND_VIDEOS)
 def adjust_contrast_image(image: Tensor, contrast_factor: float) -> Tensor:
     """Blend (..., C, H, W) with the mean of its grey."""
-    _check_factor("adjust_contrast: contrast_factor", contrast_factor)
+    check_factor("adjust_contrast: contrast_factor", contrast_factor)
     _check_channels("adjust_contrast", image)
-    grey = _luma(image) if image.shape[-3] == 3 else _in_floats(image)
+    grey = luma(image) if image.shape[-3] == 3 else in_floats(image)
     return _blend(image, grey.mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
 
 
@@ -209,19 +209,23 @@ def adjust_contrast_image(image: Tensor, contrast_factor: float) -> Tensor:
 def adjust_sharpness_image(image: Tensor, sharpness_factor: float) -> Tensor:
     """Blend (..., C, H, W) with its mean over 3x3 pixels, the middle weighed by 5; the border stays."""
     _check_channels("adjust_sharpness", image)
-    _check_factor("adjust_sharpness: sharpness_factor", sharpness_factor)
-    height, width = image.shape[-2:]
-    if image.numel() == 0 or height <= 2 or width <= 2:
+    check_factor("adjust_sharpness: sharpness_factor", sharpness_factor)
+    if image.numel() == 0 or min(image.shape[-2:]) <= 2:
         return image
     values = image.clone() if image.is_floating_point() else image.to(weft.float32)
     inner = values[..., 1:-1, 1:-1]
+    change = smoothed(image) - inner
+    inner.copy_(_multiply_add(inner, change, 1.0 - sharpness_factor, exact=not image.is_floating_point()))
+    return values.clamp_(0, greatest_value(image.dtype)).to(image.dtype)
+
+
+def smoothed(image: Tensor) -> Tensor:
+    """Return the mean over 3x3 pixels, the middle weighed by 5: (..., H - 2, W - 2), floating, of integers whole."""
+    values = in_floats(image)
     rows = values[..., :-2, :] + values[..., 1:-1, :] + values[..., 2:, :]
     around = rows[..., :-2] + rows[..., 1:-1] + rows[..., 2:]
-    smooth = (around + 4 * inner).div_(13)
-    smooth = smooth if image.is_floating_point() else smooth.round_()
-    sharp = _multiply_add(inner, smooth - inner, 1.0 - sharpness_factor, exact=not image.is_floating_point())
-    values[..., 1:-1, 1:-1] = sharp
-    return values.clamp_(0, greatest_value(image.dtype)).to(image.dtype)
+    smooth = (around + 4 * values[..., 1:-1, 1:-1]).div_(13)
+    return smooth if image.is_floating_point() else smooth.round_()
 
 
 @kernel(adjust_brightness, PIL_IMAGE)
@@ -246,7 +250,7 @@ def _adjust_sharpness_image_pil(image: Image.Image, sharpness_factor: float) -> 
 
 def _blend(image: Tensor, other: Tensor, share: float) -> Tensor:
     """Return ``share * image + (1 - share) * other``, kept in the range of the dtype."""
-    mixed = _multiply_add(_in_floats(image).mul(share), other, 1.0 - share, exact=not image.is_floating_point())
+    mixed = _multiply_add(in_floats(image).mul(share), other, 1.0 - share, exact=not image.is_floating_point())
     return mixed.clamp_(0, greatest_value(image.dtype)).to(image.dtype)
 
 
@@ -349,7 +353,9 @@ def posterize_image(image: Tensor, bits: int) -> Tensor:
 def solarize_image(image: Tensor, threshold: float) -> Tensor:
     """Invert the values that reach the threshold."""
     if threshold > greatest_value(image.dtype):
-        raise TypeError(f"solarize: Threshold should be less or equal the maximum value of the dtype, got {threshold}")
+        raise TypeError(
+            f"solarize: Threshold should be less or equal the maximum value of the dtype, but got {threshold}"
+        )
     return weft.where(image >= threshold, invert_image(image), image)
 
 
@@ -369,12 +375,17 @@ def autocontrast_image(image: Tensor) -> Tensor:
     _check_channels("autocontrast", image)
     if image.numel() == 0:
         return image
-    white, dtype = greatest_value(image.dtype), _floating(image.dtype)
-    least = image.amin(dim=(-2, -1), keepdim=True).to(dtype)
-    spread = image.amax(dim=(-2, -1), keepdim=True).to(dtype) - least
+    white = greatest_value(image.dtype)
+    least, spread = spread_of(image)
     plain = spread == 0
     least, spread = weft.where(plain, 0.0, least), weft.where(plain, 1.0, spread * (1.0 / white))
-    return (_in_floats(image) - least).div_(spread).clamp_(0, white).to(image.dtype)
+    return (in_floats(image) - least).div_(spread).clamp_(0, white).to(image.dtype)
+
+
+def spread_of(image: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the least value of each channel, and by how much the greatest is more: (..., C, 1, 1), floating."""
+    least = in_floats(image.amin(dim=(-2, -1), keepdim=True))
+    return least, in_floats(image.amax(dim=(-2, -1), keepdim=True)) - least
 
 
 @kernel(equalize, *IMAGES_AND_VIDEOS)
@@ -464,7 +475,7 @@ posterize_video = posterize_image
 solarize_video = solarize_image
 
 
-def _check_factor(name: str, factor: float) -> None:
+def check_factor(name: str, factor: float) -> None:
     if factor < 0:
         raise ValueError(f"{name} ({factor}) is not non-negative")
 
@@ -478,7 +489,7 @@ def _check_channels(op: str, image: Tensor) -> None:
         )
 
 
-def _in_floats(image: Tensor) -> Tensor:
+def in_floats(image: Tensor) -> Tensor:
     """Return an image as it is or in float32: arithmetic of bytes and numbers is slower than converting before."""
     return image if image.is_floating_point() else image.to(weft.float32)
 

@@ -11,7 +11,14 @@ import PIL.Image
 import weft
 from weft import Tensor
 from weft.vision import tv_tensors
-from weft.vision.transforms.v2.functional._utils import IMAGES_AND_VIDEOS, PIL_IMAGE, functional, is_pure_tensor, kernel
+from weft.vision.transforms.v2.functional._utils import (
+    IMAGES_AND_VIDEOS,
+    PIL_IMAGE,
+    functional,
+    is_pure_tensor,
+    kernel,
+    log_use,
+)
 
 __all__ = [
     "clamp_bounding_boxes",
@@ -150,6 +157,7 @@ def convert_bounding_box_format(
     >>> convert_bounding_box_format(weft.tensor([[1, 2, 5, 4]]), "XYXY", "XYWH")
     tensor([[1, 2, 4, 2]])
     """
+    log_use(convert_bounding_box_format)
     if new_format is None:
         raise TypeError("convert_bounding_box_format() missing 1 required argument: 'new_format'")
     new_format = _format(new_format)
@@ -190,6 +198,11 @@ def _xywh_to_xyxy(boxes: Tensor) -> Tensor:
 def _xyxy_to_xywh(boxes: Tensor) -> Tensor:
     xy, end = boxes[..., :2], boxes[..., 2:]
     return weft.cat([xy, end - xy], -1)
+
+
+def _xyxy_to_keypoints(bounding_boxes: Tensor) -> Tensor:
+    """Return the four corners (N, 4, 2) of boxes (N, 4), from the top left one clockwise."""
+    return bounding_boxes[:, [[0, 1], [2, 1], [2, 3], [0, 3]]]
 
 
 def _cxcywh_to_xyxy(boxes: Tensor) -> Tensor:
@@ -292,6 +305,7 @@ def clamp_bounding_boxes(
     TypeError, ValueError
         If ``inpt`` is neither, the mode is unknown, or metadata is missing, or given where it is known.
     """
+    log_use(clamp_bounding_boxes)
     if clamping_mode not in (None, "soft", "hard", "auto"):
         raise ValueError(f"clamping_mode must be soft, hard, auto or None, got {clamping_mode}")
     if is_pure_tensor(inpt):
@@ -406,6 +420,7 @@ def clamp_keypoints(inpt: Any, canvas_size: Canvas | None = None) -> Any:
     >>> clamp_keypoints(weft.tensor([[-1, 9]]), canvas_size=(8, 8))
     tensor([[0, 7]])
     """
+    log_use(clamp_keypoints)
     if is_pure_tensor(inpt):
         if canvas_size is None:
             raise ValueError("For pure tensor inputs, `canvas_size` has to be passed.")

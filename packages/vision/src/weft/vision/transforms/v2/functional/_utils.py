@@ -75,14 +75,13 @@ def functional(declaration: Callable[..., Any]) -> Any:
     declared = list(inspect.signature(declaration).parameters.values())[1:]
     names = tuple(each.name for each in declared)
     defaults = {each.name: each.default for each in declared if each.default is not each.empty}
-    event = f"{declaration.__module__}.{declaration.__name__}"
 
     @functools.wraps(declaration)
     def dispatch(inpt: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) > len(names):
             given = len(args) + 1
             raise TypeError(f"{dispatch.__name__}() takes {len(names) + 1} positional arguments but {given} were given")
-        weft._C._log_api_usage_once(event)
+        log_use(dispatch)
         run = _get_kernel(dispatch, type(inpt))
         return run(inpt, **{**defaults, **dict(zip(names, args)), **kwargs})
 
@@ -91,19 +90,26 @@ def functional(declaration: Callable[..., Any]) -> Any:
     return dispatch
 
 
+def log_use(function: Any) -> None:
+    """Tell `torch._C._log_api_usage_once`, which a test may watch, of a call."""
+    weft._C._log_api_usage_once(f"{function.__module__}.{function.__name__}")
+
+
 def kernel(of: Any, *types: type, tv_tensor_wrapper: bool = True) -> Callable[[Any], Any]:
     """Decorator: a function of plain tensors is the kernel of a functional for these types.
 
     It has the functional's parameters, without those that mean nothing to it. Of a tv_tensor it is given a plain
     tensor, and, where it has parameters of these names, the ``format``, ``canvas_size`` and ``clamping_mode``. A tensor
     that it returns gets the class of the input, one of boxes or key points also a ``canvas_size`` returned beside it.
-    With ``tv_tensor_wrapper=False`` it is given the tv_tensor itself, and its result stays as it is.
+    With ``tv_tensor_wrapper=False`` it is given the tv_tensor itself and all arguments, and its result stays as it is.
     """
 
     def register(run: Any) -> Any:
         for each in types:
-            wraps = tv_tensor_wrapper and issubclass(each, tv_tensors.TVTensor)
-            _register(of, each, _on_plain_tensors(of, run) if wraps else _with_its_parameters(of, run))
+            wrapped = _with_its_parameters(of, run)
+            if issubclass(each, tv_tensors.TVTensor):
+                wrapped = _on_plain_tensors(of, run) if tv_tensor_wrapper else run
+            _register(of, each, wrapped)
         return run
 
     return register
@@ -166,7 +172,11 @@ def _get_kernel(of: Any, input_type: type) -> Callable[..., Any]:
     ------
     TypeError
         If there is none.
+    ValueError
+        If the function has none for any type.
     """
+    if of not in _KERNEL_REGISTRY:
+        raise ValueError(f"No kernel registered for functional {of.__name__}.")
     found = _found(of, input_type)
     if found is None:
         known = ", ".join(each.__name__ for each in _KERNEL_REGISTRY[of])
@@ -186,9 +196,10 @@ def _found(of: Any, input_type: type) -> Callable[..., Any] | None:
 
 
 def _register(of: Any, input_type: type, run: Callable[..., Any]) -> None:
-    if input_type in _KERNEL_REGISTRY[of]:
+    kernels = _KERNEL_REGISTRY.setdefault(of, {})
+    if input_type in kernels:
         raise ValueError(f"Functional {of} already has a kernel registered for type {input_type}.")
-    _KERNEL_REGISTRY[of][input_type] = run
+    kernels[input_type] = run
 
 
 def _with_its_parameters(of: Any, run: Callable[..., Any]) -> Callable[..., Any]:
@@ -228,7 +239,7 @@ def _ignored(of: Any, run: Callable[..., Any]) -> frozenset[str]:
     taken = inspect.signature(run).parameters
     if any(each.kind is each.VAR_KEYWORD for each in taken.values()):
         return frozenset()
-    return frozenset(_parameters[of]) - set(taken)
+    return frozenset(_parameters.get(of, ())) - set(taken)
 
 
 IMAGES = (Tensor, tv_tensors.Image)

@@ -23,7 +23,7 @@ def resized(scores: Tensor, image: Tensor) -> Tensor:
     return F.interpolate(scores, size=image.shape[-2:], mode="bilinear", align_corners=False)
 
 
-class SegmentationModel(nn.Module):
+class _SimpleSegmentationModel(nn.Module):
     """Scores of each class for each pixel.
 
     Parameters
