@@ -100,6 +100,7 @@ def sized(names: str) -> Callable[[Calls], Calls]:
 WITHOUT = {  # no tensor arguments, or nothing that depends on how they lie
     "core::transfer": "needs two devices",
     "core::view_dtype": "its values are the bits of others: they are not those of float64",
+    "core::setitem": "what exported programs have for writes to views, which are tried themselves",
     "core::view_scatter": "a node of the graph, for writes to views; its gradient is what embeds them",
     "nn::int_conv1d": "its windows are those of conv1d; declared when it is first asked for",
     "nn::int_conv2d": "as int_conv1d",

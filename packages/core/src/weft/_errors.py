@@ -31,6 +31,14 @@ def is_own(frame: FrameType) -> bool:
     return f"{frame.f_globals.get('__package__')}.".startswith("weft.")
 
 
+def caller_line() -> str:
+    """The line of the program that runs, ``"model.py:12"``: of the first caller outside of weft."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_own(frame):
+        frame = frame.f_back
+    return "" if frame is None else f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+
+
 def warn_caller(message: str) -> None:
     """Warn the first caller outside of weft."""
     level, frame = 1, sys._getframe()

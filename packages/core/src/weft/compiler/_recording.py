@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import gc
-import sys
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import Any, NamedTuple, Self
 
 import numpy
@@ -16,7 +14,7 @@ import numpy
 from weft._devices.devices import cpu
 from weft._engine.dispatch import OpNode, PairNode
 from weft._engine.tensor import Node, TensorBase, next_sequence
-from weft._errors import is_own
+from weft._errors import caller_line
 from weft._interception.interceptors import Interceptor
 from weft.compiler._differentiable import Graph, tensors_saved
 from weft.compiler._guards import CONSTANTS, Guards, Refused
@@ -363,7 +361,7 @@ class Recorder(Interceptor):
                 raise Refused(f"{op.name}: the size of its result depends on values")
             if short in OTHER_MEMORY:
                 raise Refused(f"{op.name}: it gives a tensor other memory")
-            self.before_call = {name: self.note(value) for name, value in args.items()}, caller()
+            self.before_call = {name: self.note(value) for name, value in args.items()}, caller_line()
         except Refused as error:
             self.refuse(f"{op.name}: {error}" if op.name not in str(error) else str(error))
 
@@ -388,7 +386,7 @@ class Recorder(Interceptor):
         if self.depth:
             self.refused_outside = True
         elif self.refusal is None:
-            self.refusal = Refused(f"{why} ({caller()})")
+            self.refusal = Refused(f"{why} ({caller_line()})")
 
     # What is no op
 
@@ -407,7 +405,7 @@ class Recorder(Interceptor):
             return function()
         try:
             guards = owner_guards()
-            made = Outside(function, self.changed_gradients(), caller(), name, guards)
+            made = Outside(function, self.changed_gradients(), caller_line(), name, guards)
         except Refused as error:
             self.refuse(str(error))
             return function()
@@ -692,11 +690,3 @@ def history_of(tensor: Any) -> str | None:
             return None
         freed = True
     return tensor._node.label() if freed else None
-
-
-def caller() -> str:
-    """The line of the program that runs, outside of weft."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_own(frame):
-        frame = frame.f_back
-    return "" if frame is None else f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"

@@ -4,7 +4,7 @@ Each takes the function's name first, for its message.
 """
 
 from weft._engine.fast_paths import OutOfRange
-from weft._errors import warn_caller
+from weft._errors import caller_line, warn_caller
 from weft._interception.transforms import refuse_values, values_at_hand, values_known
 from weft._settings import warn_caller_once
 from weft.ops._declare import number_in
@@ -17,6 +17,7 @@ __all__ = [
     "addressable",
     "all_within",
     "broadcast_shapes",
+    "caller_line",
     "check_positions",
     "elements",
     "has_values",

@@ -526,8 +526,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             overridden("__setitem__", error, self, index, value)
             return
         value = as_value(value, self)
-    if type(self._array) is not numpy.ndarray and waits(self) and fill_chosen(self, index, value):
-        return
+    elsewhere = type(self._array) is not numpy.ndarray and waits(self)
+    if (elsewhere or (state.intercepting and is_watched())) and fill_chosen(self, index, value):
+        return  # without positions, whose number no recording knows
     try:
         target, indices, masked = written_to(self, index, value)
     except (IndexError, TypeError) as error:
@@ -590,7 +591,7 @@ def fill_chosen(self: Any, index: Any, value: Any) -> bool:
 
 def is_filling(target: Any, parts: Sequence[Any], value: Any) -> bool:
     """Whether one value is written where one mask, of a device's first dimensions, is true."""
-    if len(parts) != 1 or not isinstance(parts[0], TensorBase) or not is_mask(parts[0]):
+    if len(parts) != 1 or not isinstance(parts[0], TensorBase) or parts[0]._key.dtype is not bool_:
         return False
     mask: Any = parts[0]
     if isinstance(value, TensorBase) and value._array.size != 1:

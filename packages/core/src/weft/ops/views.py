@@ -2197,6 +2197,29 @@ def in_order(tensor: Any, order: tuple[int, ...]) -> Any:
     return permute(ordered, tuple(order.index(dim) for dim in range(len(order))))
 
 
+@op(tensors="input source", dtypes=ALL_DTYPES, linear="input source", name="setitem")
+def set_basic(input: Tensor, source: Tensor, key: tuple[int | slice | EllipsisType | None, ...]) -> Tensor:
+    """A copy of ``input`` with the values of ``source`` where NumPy's basic indexing says: a write, as a function."""
+    return set_basic.op(input, source, key)
+
+
+@set_basic.kernel
+def _(xp, input, source, key):
+    result = input.copy()
+    result[key] = source
+    return result
+
+
+@set_basic.gradient("input")
+def _(grad, source_shape, key):
+    return set_basic.op(grad, grad.new_zeros(source_shape), key)
+
+
+@set_basic.gradient("source")
+def _(grad, key):
+    return basic.op(grad, key)
+
+
 methods_ops.basic = basic.op
 methods_ops.expand, methods_ops.permute, methods_ops.squeeze = expand.op, permute.op, squeeze.op
 methods_ops.select, methods_ops.slice_dim = select.op, slice_dim.op

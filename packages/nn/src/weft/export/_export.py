@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import weft
 from weft.export._graph import GraphMaker, check_same_calls
 from weft.export._program import CallSpec, ExportedProgram
 from weft.export._recording import Recording, Slot, record
-from weft.export._sizes import Solver
+from weft.export._sizes import Solver, TooFewSizes
 from weft.export.dynamic_shapes import Dim, dims_of
 from weft.export.errors import UserError
 from weft.export.graph_signature import (
@@ -29,11 +30,22 @@ from weft.utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["export"]
 
-# By how much sizes differ in the recordings. Among each row and 0 are all remainders of 2, 3 and 4, so that divisions
-# show, and the large ones differ also when they were halved five times. A program that cannot have such sizes is
-# recorded with multiples of a unit.
-OFFSETS = ((5, 10, 19), (10, 5, 15), (7, 14, 25), (13, 11, 6))
-LARGE_OFFSETS = ((33, 50, 67), (67, 33, 50), (50, 67, 33), (67, 50, 33))
+# By how much sizes differ in the recordings. Among the first three of each row and 0 are all remainders of 2, 3 and 4,
+# so that divisions show, and the large ones differ also when they were halved five times. Where these leave a choice,
+# the rest follows. A program that cannot have such sizes is recorded with multiples of a unit.
+FEW = 3
+OFFSETS = (
+    (5, 10, 19, 3, 8, 14, 17, 12),
+    (10, 5, 15, 8, 3, 12, 14, 17),
+    (7, 14, 25, 12, 17, 3, 8, 10),
+    (13, 11, 6, 17, 12, 8, 3, 10),
+)
+LARGE_OFFSETS = (
+    (33, 50, 67, 77, 92, 104, 119, 54),
+    (67, 33, 50, 54, 119, 77, 104, 92),
+    (50, 67, 33, 104, 77, 54, 92, 119),
+    (67, 50, 33, 92, 54, 119, 77, 104),
+)
 LARGE = 32
 UNITS = (1, 2, 4, 8, 16, 32)
 
@@ -101,8 +113,16 @@ def program_of(
 ) -> ExportedProgram:
     """The program of a module, with the dimensions that may change of each leaf of its arguments."""
     leaves, in_spec = tree_flatten((args, kwargs))
-    recordings, symbols = recorded(mod, leaves, in_spec, dims)
-    return Exporter(mod, leaves, names_of(named), dims, recordings, symbols).program(in_spec, (args, kwargs))
+    names = names_of(named)
+    for count in (FEW, len(OFFSETS[0])):
+        recordings, symbols = recorded(mod, leaves, in_spec, dims, count)
+        try:
+            return Exporter(mod, leaves, names, dims, recordings, symbols).program(in_spec, (args, kwargs))
+        except TooFewSizes as error:
+            reason = str(error)
+    raise UserError(
+        f"export: sizes of {type(mod).__name__} depend on those of its inputs in ways that are not seen: {reason}"
+    )
 
 
 def named_arguments(mod: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -142,7 +162,7 @@ def names_of(named: Mapping[str, Any]) -> list[str]:
         for key, child in zip(keys, children):
             part = leaves[at : at + child.num_leaves]
             at += child.num_leaves
-            collect(f"{path}_{key}", tree_unflatten(part, child))
+            collect(re.sub("[^0-9a-zA-Z_]", "_", f"{path}_{key}"), tree_unflatten(part, child))
 
     for name, value in named.items():
         collect(name, value)
@@ -153,7 +173,7 @@ def names_of(named: Mapping[str, Any]) -> list[str]:
 
 
 def recorded(
-    mod: Module, leaves: Sequence[Any], in_spec: Any, dims: Sequence[Mapping[int, Dim]]
+    mod: Module, leaves: Sequence[Any], in_spec: Any, dims: Sequence[Mapping[int, Dim]], count: int
 ) -> tuple[list[Recording], dict[str, tuple[int, ...]]]:
     """The recordings of a module, and what each symbol was in them."""
     symbols = symbols_of(leaves, dims)
@@ -161,12 +181,14 @@ def recorded(
         return [recording_of(mod, leaves, in_spec)], {}
     failure: Exception | None = None
     for unit in UNITS:
-        values = {name: samples(size, dim, unit, number) for number, (name, (dim, size)) in enumerate(symbols.items())}
-        count = len(next(iter(values.values())))
         try:
+            values = {
+                name: samples(size, dim, unit, number, count)
+                for number, (name, (dim, size)) in enumerate(symbols.items())
+            }
             recordings = [
                 recording_of(mod, [resized(leaf, dim, values, at) for leaf, dim in zip(leaves, dims)], in_spec)
-                for at in range(count)
+                for at in range(count + 1)
             ]
             check_same_calls(recordings)
         except Exception as error:
@@ -191,10 +213,10 @@ def symbols_of(leaves: Sequence[Any], dims: Sequence[Mapping[int, Dim]]) -> dict
     return found
 
 
-def samples(size: int, dim: Dim, unit: int, number: int) -> tuple[int, ...]:
+def samples(size: int, dim: Dim, unit: int, number: int, count: int) -> tuple[int, ...]:
     """The sizes of a symbol in the recordings. 1 and 0 are none of them: there programs may do other things."""
     start = max(size, 2, dim.min)
-    row = (LARGE_OFFSETS if start >= LARGE else OFFSETS)[number % len(OFFSETS)]
+    row = (LARGE_OFFSETS if start >= LARGE else OFFSETS)[number % len(OFFSETS)][:count]
     offsets = [0, *(each if unit == 1 else -(-each // unit) * unit + unit * place for place, each in enumerate(row))]
     if start + max(offsets) > dim.max:
         start, offsets = min(start, dim.max), [-each for each in offsets]
@@ -288,7 +310,7 @@ class Exporter:
 
     def add_placeholder(self, kind: InputKind, name: str, tensor: Any, slot: int | None) -> None:
         letter = {InputKind.PARAMETER: "p", InputKind.BUFFER: "b"}.get(kind, "c")
-        wanted = f"{letter}_{name.replace('.', '_')}"
+        wanted = f"{letter}_{re.sub('[^0-9a-zA-Z_]', '_', name)}"
         if slot is None:
             slot = -1 - len(self.maker.nodes)
             node = self.maker.graph.placeholder(wanted)

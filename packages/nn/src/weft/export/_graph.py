@@ -192,11 +192,26 @@ class GraphMaker:
         """A whole number, or the node that computes it of sizes."""
         found = self.solver.of_all(values)
         if found is None:
+            found = self.quotient(values)
+        if found is None:
             raise UserError(
                 f"export: {self.line}: its argument {name} is {', then '.join(map(str, values))} with inputs of other "
                 "sizes; no sum or product of sizes is that"
             )
         return self.size_node(found) if isinstance(found, Size) else found
+
+    def quotient(self, values: Sequence[int]) -> Size | None:
+        """A quotient of a size, as a symbol of its own; None if there is none."""
+        made = self.solver.quotient(values)
+        if made is None:
+            return None
+        name, start, divisor = made
+        node = self.symbol(name)
+        node = self.arithmetic(operator.add, node, start) if start else node
+        symbol = f"s{len(self.solver.inner)}"
+        self.solver.inner[symbol] = tuple(values)
+        self.symbols[symbol] = self.arithmetic(operator.floordiv, node, divisor)
+        return Size({(symbol,): 1}, values[0])
 
     def size_node(self, size: Size) -> Node:
         """The node of a size."""

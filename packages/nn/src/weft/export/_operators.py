@@ -29,7 +29,7 @@ class OpFunction:
         """What `weft.library.get_op` finds under the name."""
         return get_op(self.name)
 
-    def __call__(self, **args: Any) -> Any:
+    def __call__(self, /, **args: Any) -> Any:
         return self.op(**args)
 
     def __repr__(self) -> str:

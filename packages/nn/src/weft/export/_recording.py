@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy
 
 import weft
-from weft._engine.tensor import TensorBase
-from weft._errors import is_own
 from weft.export._operators import OpFunction, op_function
 from weft.export._views import Step, inverse_of
 from weft.export.errors import UserError
 from weft.library import Interceptor
-from weft.utils._pytree import tree_map
+from weft.library.checks import caller_line
+from weft.utils._pytree import tree_leaves, tree_map
 
 __all__ = ["Call", "Constant", "Recorder", "Recording", "Slot", "record"]
 
@@ -27,6 +24,9 @@ READS = frozenset("item tolist numpy resolve from_dlpack apply_ map_ map2_".spli
 SIZES_FROM_VALUES = frozenset("nonzero unique unique_consecutive argwhere bincount repeat_interleave histc".split())
 # Ops that give a tensor other memory.
 OTHER_MEMORY = frozenset("set_ resize_ resize_as_ swap_".split())
+RANDOM = frozenset(
+    f"core::{name}" for name in "rand randn randint randperm rand_like randn_like randint_like normal".split()
+)
 # Arrays that come from Python: values of the program, the same in each of its runs.
 FROM_PYTHON = frozenset("core::tensor core::scalar_tensor".split())
 
@@ -128,6 +128,7 @@ class Recorder(Interceptor):
         self.made = Recording()
         self.places: dict[Any, Place] = {}
         self.arrays: list[Any] = []  # so that no other one gets their identity or their memory
+        self.constant: set[int] = set()  # slots that depend on Python's numbers alone
         for each in inputs:
             self.made.inputs.append(self.outside(each).slot)
 
@@ -155,8 +156,8 @@ class Recorder(Interceptor):
         array = tensor._array
         if not isinstance(array, numpy.ndarray):
             raise UserError(
-                f"export: a tensor on {tensor.device}, or a sparse or conjugate one, at {caller()}; move the module "
-                "and its inputs to the CPU, export there, and move the result"
+                f"export: a tensor on {tensor.device}, or a sparse or conjugate one, at {caller_line()}; move the "
+                "module and its inputs to the CPU, export there, and move the result"
             )
         found = self.places.get(id(array))
         if found is None and array.size:
@@ -164,7 +165,7 @@ class Recorder(Interceptor):
         if found is None:
             found = self.outside(tensor)
             self.made.externals[found.slot.number] = tensor
-            self.made.lines[found.slot.number] = caller()
+            self.made.lines[found.slot.number] = caller_line()
         return found
 
     def slot(self, tensor: Any) -> Slot:
@@ -184,12 +185,14 @@ class Recorder(Interceptor):
     def add(self, target: OpFunction, args: dict[str, Any], kinds: Sequence[Kind], index: int = -1) -> Slot:
         """Note a call that the program did not do in these words; the result, or of several the one with an index."""
         slots = [self.new_slot(kind) for kind in kinds]
-        self.made.calls.append(Call(target, args, slots[0] if index < 0 else tuple(slots), caller()))
+        if all(each.number in self.constant for each in slots_in(args)):
+            self.constant.update(each.number for each in slots)
+        self.made.calls.append(Call(target, args, slots[0] if index < 0 else tuple(slots), caller_line()))
         return slots[max(index, 0)]
 
     def note(self, value: Any) -> Any:
         """An argument, with tensors as slots."""
-        if isinstance(value, TensorBase):
+        if isinstance(value, weft.Tensor):
             return self.slot(value)
         if isinstance(value, tuple):
             return tuple(self.note(each) for each in value)
@@ -206,63 +209,67 @@ class Recorder(Interceptor):
     def instead(self, op: Any, args: dict[str, Any]) -> Any:
         """Run a call that writes as one that makes a new value, and refuse what has no place in a graph."""
         short = op.name.partition("::")[2]
-        if short in READS:
-            self.refuse_read(op, args)
-        if short in SIZES_FROM_VALUES:
-            raise UserError(f"{op.name} at {caller()}: the size of its result depends on values, which no graph knows")
         if short in OTHER_MEMORY:
-            raise UserError(f"{op.name} at {caller()}: it gives a tensor other memory")
+            raise UserError(f"{op.name} at {caller_line()}: it gives a tensor other memory")
         if short.endswith("_"):
             return self.write(op, args)
+        if (short in READS or short in SIZES_FROM_VALUES) and not self.is_constant(args):
+            self.refuse_values(op, short)
         return NotImplemented
 
-    def refuse_read(self, op: Any, args: dict[str, Any]) -> None:
+    def is_constant(self, args: Any) -> bool:
+        """Whether tensors among the arguments depend on nothing but numbers of Python's, hence on sizes at most."""
+        return all(self.slot(each).number in self.constant for each in tensors_in(args))
+
+    def refuse_values(self, op: Any, short: str) -> NoReturn:
+        if short in SIZES_FROM_VALUES:
+            raise UserError(
+                f"{op.name} at {caller_line()}: the size of its result depends on values, which no graph knows. Choose "
+                "with weft.where or masked_fill in place of a mask between brackets"
+            )
         raise UserError(
-            f"{op.name} at {caller()}: the program reads a value of a tensor, and what it then does would be frozen. "
-            "Compute with tensors (weft.where in place of an if), or read before the module is exported"
+            f"{op.name} at {caller_line()}: the program reads a value of a tensor, and what it then does would be "
+            "frozen. Compute with tensors (weft.where in place of an if), or read before the module is exported"
         )
 
     def after(self, op: Any, args: dict[str, Any], result: Any) -> None:
         """Note a call, once its result is known."""
         short = op.name.partition("::")[2]
-        if short.endswith("_") or short == "detach":
-            if short == "detach":
-                self.keep(result._array, self.place(args["input"]))
+        if short.endswith("_") or short in READS:
             return
-        if op.name in FROM_PYTHON:
-            slot = self.outside(result).slot
-            self.made.calls.append(Call(op_function(op.name), {"data": Constant(result)}, slot, caller()))
+        if short == "detach":
+            self.keep(result._array, self.place(args["input"]))
             return
-        results = [result] if isinstance(result, TensorBase) else list(result)
+        results = [result] if isinstance(result, weft.Tensor) else list(result)
+        if op.name in FROM_PYTHON or short in SIZES_FROM_VALUES:
+            for each in results:
+                slot = self.outside(each).slot
+                self.constant.add(slot.number)
+                self.made.calls.append(Call(op_function(op.name), {"data": Constant(each)}, slot, caller_line()))
+            return
         if len(results) == 1 and id(results[0]._array) in self.places:
             return  # it gave its argument back
+        self.note_call(op, args, result, results)
+
+    def note_call(self, op: Any, args: dict[str, Any], result: Any, results: list[Any]) -> None:
         noted = {name: self.note(value) for name, value in args.items()}
         target = op_function(op.name)
         kinds = [kind_of(each) for each in results]
-        several = not isinstance(result, TensorBase)
+        several = not isinstance(result, weft.Tensor)
         slots = [self.new_slot(kind) for kind in kinds]
-        self.made.calls.append(Call(target, noted, tuple(slots) if several else slots[0], caller()))
-        source = self.source_of(op, args)
+        self.made.calls.append(Call(target, noted, tuple(slots) if several else slots[0], caller_line()))
+        if "generator" not in args and op.name not in RANDOM and self.is_constant(args):
+            self.constant.update(slot.number for slot in slots)
+        source = source_of(op, args)
         for index, (each, slot) in enumerate(zip(results, slots)):
-            if source is not None and shares(source, each._array):
-                at = self.place_of(source)
+            if source is not None and numpy.may_share_memory(source._array, each._array):
+                at = self.place(source)
                 name = next(iter(args))
                 others = {key: value for key, value in noted.items() if key != name}
                 step = Step(target, name, others, self.made.kinds[at.slot.number], kinds, index if several else -1)
                 self.keep(each._array, Place(at.storage, (*at.steps, step), slot, each._array))
             else:
                 self.keep(each._array, Place(Storage(slot), (), slot, each._array))
-
-    def source_of(self, op: Any, args: dict[str, Any]) -> Any:
-        """The array that a view is taken of; None of ops that are none."""
-        if not getattr(getattr(op, "op", None), "is_view", False):
-            return None
-        first: Any = next(iter(args.values()))
-        return first._array
-
-    def place_of(self, array: Any) -> Place:
-        found = self.places.get(id(array))
-        return self.places[memory_of(array)] if found is None else found
 
     # Writes
 
@@ -274,7 +281,7 @@ class Recorder(Interceptor):
         with self:
             result = written_value(op, args)
             if result is None:
-                raise UserError(f"{op.name} at {caller()}: a write that no op without it does")
+                raise UserError(f"{op.name} at {caller_line()}: a write that no op without it does")
             if result._key.dtype is not target._key.dtype:
                 result = result.to(target._key.dtype)
             if result._array.shape != target._array.shape:
@@ -294,18 +301,33 @@ class Recorder(Interceptor):
             return new
         *before, last = steps
         whole = self.view(base, tuple(before))
+        if last.target.name == "core::diagonal" and len(last.source.shape) == 2:
+            return self.scatter(tuple(before), base, self.put_diagonal(last, whole, new), op)
         made = inverse_of(last, whole, new)
         if made is None:
-            raise UserError(f"{op.name} at {caller()}: it writes through {last.target.name}, which cannot be undone")
+            raise UserError(
+                f"{op.name} at {caller_line()}: it writes through {last.target.name}, which cannot be undone"
+            )
         target, args = made
         return self.scatter(tuple(before), base, self.add(target, args, [last.source]), op)
+
+    def put_diagonal(self, step: Step, whole: Slot, new: Slot) -> Slot:
+        """The matrix whose diagonal has other values."""
+        count, offset = step.kinds[0].shape[0], step.args["offset"]
+        starts = (max(-offset, 0), max(offset, 0))
+        ranges = [
+            self.add(op_function("core::arange"), {"start": start, "end": start + count}, [Kind((count,), weft.int64)])
+            for start in (starts if step.args["dim1"] < step.args["dim2"] else starts[::-1])
+        ]
+        args = {"input": whole, "indices": tuple(ranges), "values": new, "accumulate": False}
+        return self.add(op_function("core::index_put"), args, [step.source])
 
     # The end
 
     def finish(self, results: Any) -> Recording:
         """What was recorded, once the program has returned."""
         self.made.results = tree_map(
-            lambda value: self.slot(value) if isinstance(value, TensorBase) else value, results
+            lambda value: self.slot(value) if isinstance(value, weft.Tensor) else value, results
         )
         known = {each.number for each in self.made.inputs} | self.made.externals.keys()
         self.made.mutations = {first: last for first, last in self.made.mutations.items() if first in known}
@@ -318,10 +340,11 @@ def written_value(op: Any, args: dict[str, Any]) -> Any:
         return args["other"]
     target = next(iter(args.values()))
     if op.name == "core::index_put_" and "indices" in args:
-        return target.index_put(args["indices"], args["values"])
+        put = op_function("core::index_put")
+        return put(input=target, indices=args["indices"], values=args["values"], accumulate=False)
     if op.name == "core::fill_":
         value = args["value"]
-        return weft.full_like(target, value) if not isinstance(value, TensorBase) else value
+        return weft.full_like(target, value) if not isinstance(value, weft.Tensor) else value
     if op.name == "core::zero_":
         return weft.zeros_like(target)
     short = op.name.partition("::")[2]
@@ -341,16 +364,19 @@ def memory_of(array: Any) -> tuple[Any, ...]:
     return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str
 
 
-def shares(array: Any, other: Any) -> bool:
-    return bool(numpy.may_share_memory(array, other))
+def source_of(op: Any, args: dict[str, Any]) -> Any:
+    """The tensor that a view is taken of; None of ops that are none."""
+    return next(iter(args.values())) if getattr(getattr(op, "op", None), "is_view", False) else None
 
 
-def caller() -> str:
-    """The line of the program that runs, outside of weft; of a layer of weft's, the one that called it."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_own(frame):
-        frame = frame.f_back
-    return "" if frame is None else f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+def tensors_in(value: Any) -> list[Any]:
+    """The tensors among arguments."""
+    return [each for each in tree_leaves(value) if isinstance(each, weft.Tensor)]
+
+
+def slots_in(value: Any) -> list[Slot]:
+    """The slots among noted arguments."""
+    return [each for each in tree_leaves(value, lambda each: isinstance(each, Slot)) if isinstance(each, Slot)]
 
 
 def record(function: Callable[[], Any], inputs: Sequence[Any]) -> Recording:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy
 
-__all__ = ["Repeated", "Size", "Solver"]
+__all__ = ["Repeated", "Size", "Solver", "TooFewSizes"]
 
+LARGEST_DIVISOR = 8
 Term = tuple[str, ...]  # the symbols of a product, sorted; of the constant none
 
 
@@ -77,6 +78,10 @@ class Repeated:
         return f"[{self.value}]*({self.count})"
 
 
+class TooFewSizes(Exception):
+    """Numbers that may depend on a size in several ways: more recordings tell which."""
+
+
 class Solver:
     """Finds the sizes that numbers depend on, by what they were in each recording.
 
@@ -102,6 +107,29 @@ class Solver:
         """The same in symbols of the inputs and of results."""
         found = self.of_inputs(values)
         return self.found(tuple(values), self.inputs, self.inner) if found is None else found
+
+    def quotient(self, values: Sequence[int]) -> tuple[str, int, int] | None:
+        """The symbol, and the integers ``b`` and ``q`` of ``(symbol + b) // q``, where there is one such quotient.
+
+        Sizes of results come first: windows slide over those.
+
+        Raises
+        ------
+        TooFewSizes
+            If there are several.
+        """
+        for name, seen in (*reversed(self.inner.items()), *self.inputs.items()):
+            fitting = [
+                (divisor, start)
+                for divisor in range(2, LARGEST_DIVISOR + 1)
+                for start in range(values[0] * divisor - seen[0], (values[0] + 1) * divisor - seen[0])
+                if all((one + start) // divisor == value for one, value in zip(seen, values))
+            ]
+            if len(fitting) == 1:
+                return name, fitting[0][1], fitting[0][0]
+            if fitting:
+                raise TooFewSizes(f"{', '.join(map(str, values))} are several quotients of {name}")
+        return None
 
     def found(self, values: tuple[int, ...], first: Mapping[str, Any], then: Mapping[str, Any]) -> Size | None:
         """The simplest polynomial that all recordings agree on."""
