@@ -30,6 +30,8 @@ class OpFunction:
         return get_op(self.name)
 
     def __call__(self, /, **args: Any) -> Any:
+        if self.name == "core::view":  # graphs have no copies for the sake of how a value lies in memory
+            return args["input"].reshape(args["shape"])
         return self.op(**args)
 
     def __repr__(self) -> str:

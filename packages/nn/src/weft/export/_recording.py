@@ -240,6 +240,10 @@ class Recorder(Interceptor):
         if short == "detach":
             self.keep(result._array, self.place(args["input"]))
             return
+        if short == "contiguous_copy":  # memory of its own for the same value: how a value lies differs with its size
+            slot = self.slot(args["input"])
+            self.keep(result._array, Place(Storage(slot), (), slot, result._array))
+            return
         results = [result] if isinstance(result, weft.Tensor) else list(result)
         if op.name in FROM_PYTHON or short in SIZES_FROM_VALUES:
             for each in results:
