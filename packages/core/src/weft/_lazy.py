@@ -40,7 +40,10 @@ ComplexDoubleStorage ComplexFloatStorage DoubleStorage DoubleTensor FloatStorage
 IntStorage IntTensor LongStorage LongTensor ShortStorage ShortTensor Storage set_default_tensor_type typename
 """,
     "weft._devices.devices": "DeviceObjType",
-    "weft._dtypes.named": "complex32 qint32 qint8 quint2x4 quint4x2 quint8",
+    "weft._dtypes.named": """
+complex32 per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine
+per_tensor_symmetric qint32 qint8 qscheme quint2x4 quint4x2 quint8
+""",
     "weft._settings": """
 are_deterministic_algorithms_enabled compiled_with_cxx11_abi get_deterministic_debug_mode get_file_path
 get_device_module get_float32_matmul_precision has_lapack has_mkl has_openmp has_spectral init_num_threads

@@ -1,12 +1,27 @@
-"""Dtypes of PyTorch's that no tensor of weft's has: libraries list them in tables of names."""
+"""Dtypes of PyTorch's that no tensor of weft's has, and its schemes of quantization: names, for tables and observers."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from weft import _display_name
 from weft._dtypes.dtypes import COMPLEX, INTEGER, dtype
 
-__all__ = ["NamedDtype", "complex32", "qint32", "qint8", "quint2x4", "quint4x2", "quint8"]
+__all__ = [
+    "NamedDtype",
+    "complex32",
+    "per_channel_affine",
+    "per_channel_affine_float_qparams",
+    "per_channel_symmetric",
+    "per_tensor_affine",
+    "per_tensor_symmetric",
+    "qint32",
+    "qint8",
+    "qscheme",
+    "quint2x4",
+    "quint4x2",
+    "quint8",
+]
 
 
 class NamedDtype(dtype):
@@ -42,3 +57,23 @@ quint8 = NamedDtype("quint8", 1, INTEGER, "QUInt8", "keep weft.uint8 beside a sc
 qint32 = NamedDtype("qint32", 4, INTEGER, "QInt32", "keep weft.int32 beside a scale")
 quint4x2 = NamedDtype("quint4x2", 1, INTEGER, "QUInt4x2", "keep weft.uint8 beside a scale")
 quint2x4 = NamedDtype("quint2x4", 1, INTEGER, "QUInt2x4", "keep weft.uint8 beside a scale")
+
+
+class qscheme:  # noqa: N801: PyTorch's name
+    """How integers stand for numbers: with a zero point (affine) or without, by one scale or by one for each channel."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"{_display_name.name}.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+per_tensor_affine = qscheme("per_tensor_affine")
+per_tensor_symmetric = qscheme("per_tensor_symmetric")
+per_channel_affine = qscheme("per_channel_affine")
+per_channel_symmetric = qscheme("per_channel_symmetric")
+per_channel_affine_float_qparams = qscheme("per_channel_affine_float_qparams")
