@@ -42,7 +42,7 @@ def quantize_per_tensor(
 
     Examples
     --------
-    >>> from weft.ao.quantization.decomposed import quantize_per_tensor
+    >>> from weft.ao.decomposed import quantize_per_tensor
     >>> quantize_per_tensor(weft.tensor([-1.0, 0.25, 0.75, 9.0]), 0.5, 10, 0, 127, weft.uint8)
     tensor([  8,  10,  12,  28], dtype=weft.uint8)
     """
@@ -75,7 +75,7 @@ def dequantize_per_tensor(
 
     Examples
     --------
-    >>> from weft.ao.quantization.decomposed import dequantize_per_tensor
+    >>> from weft.ao.decomposed import dequantize_per_tensor
     >>> dequantize_per_tensor(weft.tensor([8, 10, 28], dtype=weft.uint8), 0.5, 10, 0, 127, weft.uint8)
     tensor([-1.,  0.,  9.])
     """
@@ -101,7 +101,7 @@ def quantize_per_channel(
 
     Examples
     --------
-    >>> from weft.ao.quantization.decomposed import quantize_per_channel
+    >>> from weft.ao.decomposed import quantize_per_channel
     >>> scales, zeros = weft.tensor([1.0, 0.1]), weft.zeros(2, dtype=weft.int32)
     >>> quantize_per_channel(weft.ones(2, 1), scales, zeros, 0, -128, 127, weft.int8)
     tensor([[ 1],
@@ -132,7 +132,7 @@ def dequantize_per_channel(
 
     Examples
     --------
-    >>> from weft.ao.quantization.decomposed import dequantize_per_channel
+    >>> from weft.ao.decomposed import dequantize_per_channel
     >>> scales, zeros = weft.tensor([1.0, 0.1]), weft.zeros(2, dtype=weft.int32)
     >>> dequantize_per_channel(weft.tensor([[1], [10]], dtype=weft.int8), scales, zeros, 0, -128, 127, weft.int8)
     tensor([[1.],
@@ -183,13 +183,25 @@ def _(xp: Any, input: Any, scale: Any, zero_point: Any, axis: int | None) -> Any
 
 
 @op(tensors="input scale zero_point", dtypes="int", gradient=None, namespace="quantized_decomposed")
-def dequantize(input: Tensor, scale: Tensor, zero_point: Tensor, axis: int | None) -> Tensor:
-    """Return the numbers that integers stand for, in the scale's dtype."""
+def dequantize(input: Tensor, scale: Tensor, zero_point: Tensor | None, axis: int | None) -> Tensor:
+    """Return the numbers that integers stand for, in the scale's dtype; without a zero point it is 0."""
     return dequantize.op(input, scale, zero_point, axis)
 
 
 @dequantize.kernel
 def _(xp: Any, input: Any, scale: Any, zero_point: Any, axis: int | None) -> Any:
     along = () if axis is None else (-1,) + (1,) * (input.ndim - 1 - axis)
-    steps = input.astype(xp.int32) - zero_point.reshape(along).astype(xp.int32)
+    steps = input.astype(xp.int32)
+    if zero_point is not None:
+        steps = steps - zero_point.reshape(along).astype(xp.int32)
     return steps.astype(scale.dtype) * scale.reshape(along)
+
+
+@quantize.onnx
+def _(graph: Any, input: Any, scale: Any, zero_point: Any, axis: int | None) -> Any:
+    return graph.emit("QuantizeLinear", input, scale, zero_point, axis=axis, dtype=zero_point.dtype)
+
+
+@dequantize.onnx
+def _(graph: Any, input: Any, scale: Any, zero_point: Any, axis: int | None) -> Any:
+    return graph.emit("DequantizeLinear", input, scale, zero_point, axis=axis, dtype=scale.dtype)

@@ -1,0 +1,45 @@
+"""Layers and the ReLU after them as one module, so that no observer comes between."""
+
+from __future__ import annotations
+
+from weft import nn
+
+__all__ = ["ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU"]
+
+
+class _WithReLU(nn.Sequential):
+    """A layer, then a ReLU."""
+
+    kind: type[nn.Module]
+
+    def __init__(self, layer: nn.Module, relu: nn.Module) -> None:
+        if not isinstance(layer, self.kind) or not isinstance(relu, nn.ReLU):
+            raise TypeError(
+                f"{type(self).__name__}: expected {self.kind.__name__} and ReLU, got {type(layer).__name__} and "
+                f"{type(relu).__name__}"
+            )
+        super().__init__(layer, relu)
+
+
+class LinearReLU(_WithReLU):
+    """`Linear`, then `ReLU`."""
+
+    kind = nn.Linear
+
+
+class ConvReLU1d(_WithReLU):
+    """`Conv1d`, then `ReLU`."""
+
+    kind = nn.Conv1d
+
+
+class ConvReLU2d(_WithReLU):
+    """`Conv2d`, then `ReLU`."""
+
+    kind = nn.Conv2d
+
+
+class ConvReLU3d(_WithReLU):
+    """`Conv3d`, then `ReLU`."""
+
+    kind = nn.Conv3d
