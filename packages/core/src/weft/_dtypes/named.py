@@ -1,4 +1,4 @@
-"""Dtypes of PyTorch's that no tensor of weft's has, and its schemes of quantization: names, for tables and observers."""
+"""Dtypes of PyTorch's that no tensor of weft's has, and its schemes of quantization: for tables and observers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ quint2x4 = NamedDtype("quint2x4", 1, INTEGER, "QUInt2x4", "keep weft.uint8 besid
 
 
 class qscheme:  # noqa: N801: PyTorch's name
-    """How integers stand for numbers: with a zero point (affine) or without, by one scale or by one for each channel."""
+    """How integers stand for numbers: with a zero point (affine) or without, by one scale or one for each channel."""
 
     def __init__(self, name: str) -> None:
         self.name = name

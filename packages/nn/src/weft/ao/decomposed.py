@@ -153,8 +153,8 @@ def _axis(name: str, input: Tensor, scales: Tensor, zero_points: Tensor, axis: i
     wanted = input.shape[axis : axis + 1]
     if scales.shape != wanted or zero_points.shape != wanted:
         raise RuntimeError(
-            f"{name}: input of shape {list(input.shape)} has {wanted[0]} channels along axis {axis}; got scales of shape "
-            f"{list(scales.shape)} and zero_points of shape {list(zero_points.shape)}"
+            f"{name}: input of shape {list(input.shape)} has {wanted[0]} channels along axis {axis}; got scales of "
+            f"shape {list(scales.shape)} and zero_points of shape {list(zero_points.shape)}"
         )
     return axis
 
@@ -204,4 +204,6 @@ def _(graph: Any, input: Any, scale: Any, zero_point: Any, axis: int | None) -> 
 
 @dequantize.onnx
 def _(graph: Any, input: Any, scale: Any, zero_point: Any, axis: int | None) -> Any:
+    if zero_point is None and input.dtype is not weft.int32:  # onnxruntime takes integer kernels only where it is written
+        zero_point = graph.constant([0] * scale.shape[0] if scale.ndim else 0, dtype=input.dtype)
     return graph.emit("DequantizeLinear", input, scale, zero_point, axis=axis, dtype=scale.dtype)

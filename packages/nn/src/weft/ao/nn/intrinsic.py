@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft import nn
+from weft import Tensor, nn
 
 __all__ = ["ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU"]
 
@@ -19,6 +19,10 @@ class _WithReLU(nn.Sequential):
                 f"{type(relu).__name__}"
             )
         super().__init__(layer, relu)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Run the two, and not the observers that stand beside them."""
+        return self[1](self[0](input))
 
 
 class LinearReLU(_WithReLU):

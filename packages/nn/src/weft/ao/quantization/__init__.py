@@ -5,11 +5,31 @@ tensors: layers take and give floats, rounded to what integers stand for.
 """
 
 from weft.ao.quantization.fake_quantize import FakeQuantizeBase
-from weft.ao.quantization.fuse_modules import *
+from weft.ao.quantization.fuse_modules import fuse_conv_bn, fuse_conv_bn_relu, fuse_linear_bn, fuse_modules
 from weft.ao.quantization.histogram import HistogramObserver
-from weft.ao.quantization.observer import *
-from weft.ao.quantization.qconfig import *
-from weft.ao.quantization.quantize import *
+from weft.ao.quantization.observer import (
+    MinMaxObserver,
+    MovingAverageMinMaxObserver,
+    MovingAveragePerChannelMinMaxObserver,
+    NoopObserver,
+    ObserverBase,
+    PerChannelMinMaxObserver,
+    PlaceholderObserver,
+    UniformQuantizationObserverBase,
+    default_observer,
+    default_per_channel_weight_observer,
+    default_weight_observer,
+    per_channel_weight_observer_range_neg_127_to_127,
+    weight_observer_range_neg_127_to_127,
+)
+from weft.ao.quantization.qconfig import (
+    QConfig,
+    QConfigAny,
+    default_per_channel_qconfig,
+    default_qconfig,
+    get_default_qconfig,
+)
+from weft.ao.quantization.quantize import QuantWrapper, convert, prepare, propagate_qconfig_, quantize
 from weft.ao.quantization.stubs import DeQuantStub, QuantStub
 
 __all__ = [

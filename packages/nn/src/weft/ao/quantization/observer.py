@@ -119,7 +119,7 @@ class UniformQuantizationObserverBase(ObserverBase):
     qscheme : qscheme, default per_tensor_affine
         Symmetric ones have the zero point in the middle of the integers.
     reduce_range : bool, default False
-        Use one bit less. Processors without VNNI add products of 8 bits in 16: only with 7 bits none of those overflows.
+        Use one bit less. Processors without VNNI add products of 8 bits in 16: with 7 bits none of those overflows.
     quant_min, quant_max : int, optional
         Use these integers, and not all of the dtype.
     factory_kwargs : dict, optional

@@ -46,9 +46,9 @@ def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:
     Parameters
     ----------
     backend : {"x86", "fbgemm", "onednn", "qnnpack"}
-        ``"x86"`` and ``"fbgemm"``: activations of 7 bits, so that no sum of two products overflows on processors without
-        VNNI, and a scale for each channel of the weight. ``"onednn"``: the same with 8 bits, for processors that have
-        it. ``"qnnpack"``: 8 bits, and one scale for all of the weight.
+        ``"x86"`` and ``"fbgemm"``: activations of 7 bits, so that no sum of two products overflows on processors
+        without VNNI, and a scale for each channel of the weight. ``"onednn"``: the same with 8 bits, for processors
+        that have it. ``"qnnpack"``: 8 bits, and one scale for all of the weight.
     version : int, default 0
         PyTorch's; there is only this one.
 

@@ -113,7 +113,8 @@ def prepare(
     layers = [(name, layer) for name, layer in _layers(model) if allow_list is None or type(layer) in allow_list]
     if not layers:
         raise ValueError(
-            "prepare: no layer is to be quantized; set model.qconfig = get_default_qconfig() for Linear and convolutions"
+            "prepare: no layer is to be quantized; set model.qconfig = get_default_qconfig() for linear layers and "
+            "convolutions"
         )
     for _, layer in layers:
         _observe(layer)
