@@ -191,8 +191,14 @@ from weft._tensor.legacy_types import set_default_tensor_type as set_default_ten
 from weft._tensor.legacy_types import typename as typename
 from weft._devices.devices import DeviceObjType as DeviceObjType
 from weft._dtypes.named import complex32 as complex32
+from weft._dtypes.named import per_channel_affine as per_channel_affine
+from weft._dtypes.named import per_channel_affine_float_qparams as per_channel_affine_float_qparams
+from weft._dtypes.named import per_channel_symmetric as per_channel_symmetric
+from weft._dtypes.named import per_tensor_affine as per_tensor_affine
+from weft._dtypes.named import per_tensor_symmetric as per_tensor_symmetric
 from weft._dtypes.named import qint32 as qint32
 from weft._dtypes.named import qint8 as qint8
+from weft._dtypes.named import qscheme as qscheme
 from weft._dtypes.named import quint2x4 as quint2x4
 from weft._dtypes.named import quint4x2 as quint4x2
 from weft._dtypes.named import quint8 as quint8

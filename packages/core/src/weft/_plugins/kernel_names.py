@@ -57,6 +57,9 @@ softsign softsign_backward threshold unfold
     "optim": """
 adadelta_step adagrad_step adam_step adamax_step asgd_step nadam_step radam_step rmsprop_step rprop_step sgd_step
 """,
+    "quantized_decomposed": """
+dequantize quantize
+""",
     "vision": """
 box_iou_rotated nms ps_roi_align ps_roi_align_gradient ps_roi_pool ps_roi_pool_gradient roi_align roi_align_gradient
 roi_pool

@@ -204,6 +204,6 @@ def _(graph: Any, input: Any, scale: Any, zero_point: Any, axis: int | None) -> 
 
 @dequantize.onnx
 def _(graph: Any, input: Any, scale: Any, zero_point: Any, axis: int | None) -> Any:
-    if zero_point is None and input.dtype is not weft.int32:  # onnxruntime takes integer kernels only where it is written
+    if zero_point is None and input.dtype is not weft.int32:  # onnxruntime's integer kernels want one
         zero_point = graph.constant([0] * scale.shape[0] if scale.ndim else 0, dtype=input.dtype)
     return graph.emit("DequantizeLinear", input, scale, zero_point, axis=axis, dtype=scale.dtype)

@@ -6,7 +6,7 @@ import importlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import weft
 import weft.plugins
@@ -14,6 +14,9 @@ from weft import Tensor
 from weft.nn.module import Module
 from weft.serve.protocol import DATATYPES, InferenceError, TensorSpec, decode, encode, requested_outputs
 from weft.utils import _pytree as pytree
+
+if TYPE_CHECKING:
+    from weft.serve.programs import Program
 
 __all__ = ["InferenceModel"]
 
@@ -91,7 +94,12 @@ class InferenceModel:
         self.outputs = [TensorSpec.make(each) for each in outputs or ()]
         self.examples = examples
         self.ready = False
-        self._module: Callable[..., Any] | None = None
+        self._program: Program | None = None
+        self._function: Callable[..., Any] | None = None
+        if not isinstance(source, Module | str | Path):
+            self._describe(source)
+        elif isinstance(source, str | Path) and Path(source).suffix == ".pt2":
+            self._describe(weft.export.load(source))
 
     def load(self) -> None:
         """Load the model, run it at the smallest and the largest batch, and only then be ready.
@@ -103,19 +111,29 @@ class InferenceModel:
         Exception
             Whatever hinders it: no such file, a ``state_dict`` of another model, outputs that are not as declared.
         """
-        self._module = self._load_module()
+        self._function = self._load_function()
         if not self.inputs:
             raise ValueError(f"InferenceModel: {self.name!r} needs inputs=[...]: names, datatypes and shapes")
         weft.plugins.backend(weft.device(self.device).type).compile_at_once()
         self._warm()
         self.ready = True
 
-    def _load_module(self) -> Callable[..., Any]:
-        module = self.source
-        if isinstance(module, str | Path):
-            module = self._load_state_dict(module)
-        if not isinstance(module, Module):
-            raise TypeError(f"InferenceModel: expected a file or a Module, got {type(module).__name__}")
+    def _describe(self, source: Any) -> None:
+        """Take the inputs and outputs of a program."""
+        from weft.export import ExportedProgram
+        from weft.serve.programs import Program
+
+        if not isinstance(source, ExportedProgram):
+            raise TypeError(f"InferenceModel: expected a file, Module or ExportedProgram, got {type(source).__name__}")
+        self._program = Program(source)
+        self.inputs, self.outputs = self._program.inputs, self.outputs or self._program.outputs
+        low, high = self._program.limits()
+        self.max_batch_size = max(low, min(self.max_batch_size, high))
+
+    def _load_function(self) -> Callable[..., Any]:
+        if self._program is not None:
+            return self._program.function(self.device)
+        module = self.source if isinstance(self.source, Module) else self._load_state_dict(self.source)
         return module.eval().to(self.device)
 
     def _load_state_dict(self, path: str | Path) -> Module:
@@ -131,7 +149,7 @@ class InferenceModel:
     # Warming
 
     def _warm(self) -> None:
-        small = self._run(self._examples(1))
+        small = self._run(self._examples(1 if self._program is None else max(1, self._program.limits()[0])))
         names = ["output"] if len(small) == 1 else [f"output_{index}" for index in range(len(small))]
         large = self._run(self._examples(self.max_batch_size)) if self.can_batch else small
         found = [_spec(name, one, two) for name, one, two in zip(names, small, large, strict=True)]
@@ -144,6 +162,8 @@ class InferenceModel:
             if not self.can_batch:
                 return list(self.examples)
             return [example[:1].expand(batch, *example.shape[1:]).contiguous() for example in self.examples]
+        if self._program is not None:
+            return self._program.zeros(batch)
         return [self._zeros(spec, batch) for spec in self.inputs]
 
     def _zeros(self, spec: TensorSpec, batch: int) -> Tensor:
@@ -158,6 +178,8 @@ class InferenceModel:
     @property
     def can_batch(self) -> bool:
         """Whether requests may be joined along the first axis: any size is allowed there, in all inputs and outputs."""
+        if self._program is not None and self._program.batch is None:
+            return False
         specs = [*self.inputs, *self.outputs]
         return self.max_batch_size > 1 and all(spec.shape[:1] == (-1,) for spec in specs)
 
@@ -232,9 +254,9 @@ class InferenceModel:
         return self.encode(content, self.run(self.decode(content)))
 
     def _run(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        assert self._module is not None
+        assert self._function is not None
         with weft.inference_mode():
-            result = self._module(*[tensor.to(self.device) for tensor in tensors])
+            result = self._function(*[tensor.to(self.device) for tensor in tensors])
         return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
 
 

@@ -184,6 +184,9 @@ def _array(data: list[Any], spec: TensorSpec) -> np.ndarray[Any, Any]:
     """Read JSON's elements into an array that `spec`'s dtype holds: exactly, or rounded if it is a floating one."""
     try:
         array = np.array(data)
+        if spec.datatype == "UINT64" and array.dtype.kind in "fO":  # NumPy's guess where some are above those of int64
+            array = np.array(data, object)
+            array = array.astype(np.uint64) if all(type(each) is int for each in array.flat) else array
     except (ValueError, OverflowError) as error:
         raise InferenceError(f"input {spec.name!r}: its data are no array: {error}") from error
     if array.size == 0:

@@ -51,7 +51,7 @@ class _Quantized(Module):
         self.training = False
 
     @classmethod
-    def from_observed(cls, module: Module) -> _Quantized:
+    def from_observed(cls, module: Any) -> _Quantized:
         """Return the layer with the scales that a module's observers chose.
 
         Parameters
@@ -123,7 +123,7 @@ class Linear(_Quantized):
         return F.linear(input, weight, bias)
 
 
-class _QuantizedConv(_Quantized, _PlainConv):
+class _QuantizedConv(_Quantized, _PlainConv):  # type: ignore[misc]  # its weight and bias are buffers
     function: Any
 
     def __init__(self, layer: Any, relu: bool) -> None:

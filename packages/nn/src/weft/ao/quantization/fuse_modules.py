@@ -72,7 +72,7 @@ def fuse_modules(
         raise NotImplementedError("fuse_modules: fuser_func and fuse_custom_config_dict are not supported")
     if not inplace:
         model = copy.deepcopy(model)
-    groups = [modules_to_fuse] if isinstance(modules_to_fuse[0], str) else modules_to_fuse
+    groups: Any = [modules_to_fuse] if isinstance(modules_to_fuse[0], str) else modules_to_fuse
     for names in groups:
         _fuse(model, list(names))
     return model
