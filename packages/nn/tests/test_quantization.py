@@ -1,10 +1,365 @@
-"""Models that might be quantized compute in floating point."""
+"""Quantization to 8 bits: ops that round, observers that choose by what, and layers that keep weights of int8."""
 
+import math
+
+import numpy as np
 import pytest
 
 import weft
 from weft import nn
-from weft.ao.quantization import DeQuantStub, QuantStub
+from weft.ao.decomposed import (
+    dequantize_per_channel,
+    dequantize_per_tensor,
+    quantize_per_channel,
+    quantize_per_tensor,
+)
+from weft.ao.quantization import (
+    DeQuantStub,
+    HistogramObserver,
+    MinMaxObserver,
+    MovingAverageMinMaxObserver,
+    PerChannelMinMaxObserver,
+    QConfig,
+    QuantStub,
+    QuantWrapper,
+    convert,
+    default_per_channel_weight_observer,
+    default_qconfig,
+    default_weight_observer,
+    fuse_modules,
+    get_default_qconfig,
+    prepare,
+    quantize,
+)
+
+BYTE = (0, 255, weft.uint8)
+
+# Rounding
+
+
+def test_rounding_is_to_the_nearest_and_to_even_at_a_half():
+    x = weft.tensor([-0.5, 0.5, 1.5, 2.5, 2.4, 2.6])
+    assert quantize_per_tensor(x, 1.0, 10, *BYTE).tolist() == [10, 10, 12, 12, 12, 13]
+
+
+def test_numbers_outside_become_the_limits():
+    x = weft.tensor([-1e30, -200.0, 200.0, 1e30])
+    assert quantize_per_tensor(x, 1.0, 100, *BYTE).tolist() == [0, 0, 255, 255]
+    assert quantize_per_tensor(x, 1.0, 100, 0, 127, weft.uint8).tolist() == [0, 0, 127, 127]
+    assert quantize_per_tensor(x, 1.0, 0, -128, 127, weft.int8).tolist() == [-128, -128, 127, 127]
+
+
+def test_there_and_back_is_at_most_half_a_step_away_and_zero_stays():
+    x = weft.cat([weft.linspace(-1, 3, 1001), weft.zeros(1)])
+    scale, zero_point = observed(MinMaxObserver(), x).calculate_qparams()
+    back = dequantize_per_tensor(quantize_per_tensor(x, scale, zero_point, *BYTE), scale, zero_point, *BYTE)
+    assert (back - x).abs().max() <= scale.item() / 2 + 1e-6
+    assert back[-1] == 0
+
+
+def test_each_channel_is_rounded_by_its_own_scale():
+    x = weft.randn(2, 3, 4)
+    scales, zeros = weft.tensor([0.1, 0.01, 0.5]), weft.tensor([3, 0, -3])
+    limits = (-128, 127, weft.int8)
+    rounded = quantize_per_channel(x, scales, zeros, 1, *limits)
+    back = dequantize_per_channel(rounded, scales, zeros, -2, *limits)
+    for channel, (scale, zero) in enumerate(zip(scales.tolist(), zeros.tolist())):
+        one = quantize_per_tensor(x[:, channel], scale, zero, *limits)
+        assert weft.equal(rounded[:, channel], one)
+        assert weft.equal(back[:, channel], dequantize_per_tensor(one, scale, zero, *limits))
+    with pytest.raises(RuntimeError, match="3 channels"):
+        quantize_per_channel(x, scales[:2], zeros[:2], 1, *limits)
+
+
+# Observers
+
+
+def observed(observer, *tensors):
+    for tensor in tensors:
+        observer(tensor)
+    return observer
+
+
+@pytest.mark.parametrize(
+    ("observer", "data", "scale", "zero_point"),
+    [
+        (MinMaxObserver(), [-1.0, 4.1], 5.1 / 255, 50),
+        (MinMaxObserver(), [1.0, 2.55], 0.01, 0),
+        (MinMaxObserver(), [-2.55, -1.0], 0.01, 255),
+        (MinMaxObserver(reduce_range=True), [0.0, 1.27], 0.01, 0),
+        (MinMaxObserver(quant_min=0, quant_max=15), [0.0, 1.5], 0.1, 0),
+        (MinMaxObserver(weft.qint8, weft.per_tensor_symmetric), [-2.55, 1.0], 0.02, 0),
+        (MinMaxObserver(weft.quint8, weft.per_tensor_symmetric), [-2.55, 1.0], 0.02, 128),
+        (MinMaxObserver(), [0.0], 2.0**-23, 0),
+    ],
+)
+def test_a_scale_divides_the_range_that_was_seen(observer, data, scale, zero_point):
+    found = observed(observer, weft.tensor(data), weft.tensor([])).calculate_qparams()
+    assert found[0].tolist() == pytest.approx([scale], rel=1e-6)
+    assert found[1].tolist() == [zero_point]
+
+
+def test_observers_return_their_tensor_and_can_forget():
+    for observer in (MinMaxObserver(), MovingAverageMinMaxObserver(), PerChannelMinMaxObserver()):
+        x = weft.randn(2, 3)
+        assert observer(x) is x
+        observer.reset_min_max_vals()
+        with pytest.warns(UserWarning, match="must run observer"):
+            assert observer.calculate_qparams()[0].tolist() == [1.0]
+
+
+def test_older_ranges_fade():
+    observer = observed(MovingAverageMinMaxObserver(averaging_constant=0.25), *weft.tensor([[0.0, 4.0], [-4.0, 8.0]]))
+    assert (observer.min_val.item(), observer.max_val.item()) == (-1, 5)
+
+
+def test_ranges_of_channels_are_saved_and_loaded():
+    observer = observed(PerChannelMinMaxObserver(ch_axis=1), weft.arange(6.0).reshape(2, 3))
+    assert observer.min_val.tolist() == [0, 1, 2]
+    other = PerChannelMinMaxObserver(ch_axis=1)
+    other.load_state_dict(observer.state_dict())
+    assert other.max_val.tolist() == [3, 4, 5]
+
+
+def test_a_histogram_counts_everything_however_the_range_grows():
+    observer = HistogramObserver(bins=64)
+    for scale in (0.5, 1.0, 30.0, 2.0):
+        observer(weft.randn(1000) * scale)
+    assert observer.histogram.sum().item() == pytest.approx(4000, abs=1)
+    observed(observer, weft.full((10,), 3.0))
+    assert observer.histogram.sum().item() == pytest.approx(4010, abs=1)
+
+
+def test_a_histogram_gives_up_rare_large_numbers():
+    x = weft.cat([weft.rand(100_000), weft.tensor([3.0])])
+
+    def error(observer):
+        scale, zero_point = observed(observer, x).calculate_qparams()
+        back = dequantize_per_tensor(quantize_per_tensor(x, scale, zero_point, *BYTE), scale, zero_point, *BYTE)
+        return (back - x).square().mean().item()
+
+    assert error(HistogramObserver()) < error(MinMaxObserver())
+
+
+def test_wrong_settings_of_observers_are_refused():
+    with pytest.raises(ValueError, match="dtype must be one of"):
+        MinMaxObserver(weft.float32)
+    with pytest.raises(ValueError, match="hold 0 between them"):
+        MinMaxObserver(quant_min=1, quant_max=3)
+    with pytest.raises(NotImplementedError, match="qscheme must be"):
+        MinMaxObserver(qscheme=weft.per_channel_affine)
+    with pytest.raises(ValueError, match="expected one of"):
+        get_default_qconfig("abacus")
+
+
+# Layers
+
+
+def calibrated(model, *data, qconfig=None):
+    model = model.eval()
+    model.qconfig = qconfig or get_default_qconfig()
+    prepared = prepare(model)
+    for each in data:
+        prepared(each)
+    return prepared
+
+
+def test_a_layer_computes_what_integers_would():
+    layer, data = nn.Linear(5, 3), weft.randn(40, 5)
+    quantized = convert(calibrated(layer, data, qconfig=QConfig(MinMaxObserver, default_per_channel_weight_observer)))
+    x = weft.randn(7, 5)
+    zero_point = int(quantized.input_zero_point)
+    rounded = quantize_per_tensor(x, quantized.input_scale, zero_point, *BYTE).numpy().astype(int)
+    sums = (rounded - zero_point) @ quantized.weight.numpy().astype(int).T + quantized.bias.numpy().astype(int)
+    exact = sums * quantized.bias_scale.numpy().astype(float)
+    expected = np.rint(exact / float(quantized.scale)) + int(quantized.zero_point)
+    expected = (expected.clip(0, 255) - int(quantized.zero_point)) * float(quantized.scale)
+    assert np.allclose(quantized(x).numpy(), expected, atol=1e-6)
+
+
+LAYERS = {
+    "Linear": (nn.Linear(6, 4), (9, 6)),
+    "Linear without bias, of sequences": (nn.Linear(6, 4, bias=False), (2, 5, 6)),
+    "Conv1d": (nn.Conv1d(3, 4, 3, padding=1), (2, 3, 9)),
+    "Conv2d": (nn.Conv2d(4, 6, 3, stride=2, padding=1, groups=2, bias=False), (2, 4, 8, 7)),
+    "Conv2d same": (nn.Conv2d(2, 3, 3, padding="same"), (2, 2, 6, 6)),
+    "Conv2d reflect": (nn.Conv2d(2, 3, 3, padding=1, padding_mode="reflect"), (2, 2, 6, 6)),
+    "Conv3d": (nn.Conv3d(1, 2, 2), (2, 1, 4, 4, 4)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("weight_observer", [default_per_channel_weight_observer, default_weight_observer])
+def test_a_quantized_layer_is_near_to_the_layer(name, weight_observer):
+    layer, shape = LAYERS[name]
+    x = weft.randn(shape)
+    quantized = convert(calibrated(layer, x, qconfig=QConfig(HistogramObserver, weight_observer)))
+    with weft.no_grad():
+        expected = layer.eval()(x)
+    assert quantized.weight.dtype is weft.int8
+    assert (quantized(x) - expected).abs().max() < 0.05 * expected.abs().max()
+
+
+def test_fused_layers_have_the_numbers_of_their_parts():
+    model = nn.Sequential(
+        nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 4), nn.BatchNorm1d(4), nn.ReLU()
+    )
+    for _ in range(3):
+        model(weft.randn(8, 1, 4, 4))
+    model.eval()
+    fused = fuse_modules(model, [["0", "1", "2"], ["4", "5", "6"]])
+    assert [type(each).__name__ for each in fused] == [
+        *("ConvReLU2d", "Identity", "Identity", "Flatten", "LinearReLU", "Identity", "Identity")
+    ]
+    x = weft.randn(2, 1, 4, 4)
+    assert weft.allclose(fused(x), model(x), atol=1e-6)
+    assert isinstance(model[1], nn.BatchNorm2d)
+    with pytest.raises(ValueError, match="call model"):
+        fuse_modules(model.train(), ["0", "1"])
+    with pytest.raises(NotImplementedError, match="Cannot fuse"):
+        fuse_modules(model.eval(), ["0", "3"])
+
+
+def test_the_observers_of_a_fused_layer_see_its_input_and_its_output():
+    model = fuse_modules(nn.Sequential(nn.Linear(2, 2), nn.ReLU()).eval(), ["0", "1"])
+    x = weft.randn(50, 2)
+    layer = calibrated(model, x, qconfig=default_qconfig)[0]
+    assert layer.activation_pre_process.min_val == x.min()
+    assert layer.activation_post_process.max_val == model(x).max()
+    assert layer.activation_post_process.min_val >= 0
+    assert convert(nn.Sequential(layer))[0].relu
+
+
+def test_what_has_no_qconfig_stays_as_it_is():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2), nn.Dropout()).eval()
+    model.qconfig, model[1].qconfig = default_qconfig, None
+    prepared = prepare(model)
+    prepared(weft.randn(9, 2))
+    quantized = convert(prepared)
+    assert [type(each) is nn.Linear for each in quantized] == [False, True, False]
+    assert not any(hasattr(each, "qconfig") for each in quantized.modules())
+    assert type(model[0]) is nn.Linear
+    assert not model[0]._forward_hooks
+
+
+def test_the_state_of_a_quantized_model_is_loaded_into_another():
+    data = weft.randn(20, 4)
+    first, second = (convert(calibrated(nn.Sequential(nn.Linear(4, 3)), data * scale)) for scale in (1, 2))
+    assert not weft.equal(first(data), second(data))
+    second.load_state_dict(first.state_dict())
+    assert weft.equal(first(data), second(data))
+
+
+def test_quantize_does_it_all_and_wrappers_do_not_matter():
+    model = QuantWrapper(nn.Linear(3, 2))
+    model.qconfig = default_qconfig
+    quantized = quantize(model, lambda model, data: [model(each) for each in data], [weft.randn(4, 5, 3)])
+    assert quantized.module.weight.dtype is weft.int8
+    assert quantized(weft.randn(2, 3)).shape == (2, 2)
+
+
+def test_mistakes_are_told():
+    model = nn.Sequential(nn.Linear(2, 2)).eval()
+    with pytest.raises(ValueError, match="qconfig"):
+        prepare(model)
+    model.qconfig = default_qconfig
+    with pytest.raises(ValueError, match="call model"):
+        prepare(model.train())
+    prepared = prepare(model.eval())
+    with pytest.raises(ValueError, match="already"):
+        prepare(prepared)
+    with pytest.raises(ValueError, match="0 has seen no data"):
+        convert(prepared)
+    prepared(weft.tensor([[math.inf, 0.0]]))
+    with pytest.raises(ValueError, match="not finite"):
+        convert(prepared)
+
+
+# Files
+
+
+def sessions(model, x, folder):
+    """What onnxruntime makes of a model's file: as the file says, and with its integer kernels; and those."""
+    onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    path = str(folder / "model.onnx")
+    weft.onnx.export(model, (x[:2],), path, input_names=["x"], dynamic_axes={"x": {0: "batch"}})
+    found = []
+    for level in ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL"):
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
+        options.optimized_model_filepath = str(folder / "optimized.onnx")
+        options.intra_op_num_threads, options.log_severity_level = 1, 3
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        found.append(session.run(None, {"x": x.numpy()})[0])
+    return *found, {node.op_type for node in onnx.load(options.optimized_model_filepath).graph.node}
+
+
+@pytest.mark.parametrize("name", [each for each in LAYERS if "reflect" not in each])
+def test_onnxruntime_has_the_same_numbers_by_integer_kernels(name, tmp_path):
+    layer, shape = LAYERS[name]
+    x = weft.randn(4 * shape[0], *shape[1:])
+    quantized = convert(calibrated(layer, x))
+    expected, step = quantized(x).numpy(), float(quantized.scale)
+    as_written, by_integers, kernels = sessions(quantized, x, tmp_path)
+    for found in (as_written, by_integers):  # where floats are summed in another order, a half may fall to either side
+        assert np.abs(found - expected).max() <= step * 1.01
+        assert (np.abs(found - expected) > step / 2).mean() < 0.01
+    assert kernels & {"QGemm", "QLinearConv", "QLinearMatMul", "MatMulIntegerToFloat"}, kernels
+
+
+def test_digits_are_read_as_well_by_integers(tmp_path):
+    pytest.importorskip("sklearn")
+    from sklearn.datasets import load_digits
+
+    pixels, classes = (weft.from_numpy(each) for each in load_digits(return_X_y=True))
+    pixels = pixels.float().reshape(-1, 1, 8, 8) / 16
+    weft.manual_seed(0)
+    model = nn.Sequential(
+        *(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()),
+        *(nn.Linear(128, 32), nn.ReLU(), nn.Linear(32, 10)),
+    )
+    optimizer = weft.optim.Adam(model.parameters(), lr=0.01)
+    for batch in weft.randperm(1400).split(100) * 6:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(pixels[batch]), classes[batch]).backward()
+        optimizer.step()
+    fused = fuse_modules(model.eval(), [["0", "1", "2"], ["5", "6"]])
+    quantized = convert(calibrated(fused, pixels[:300]))
+    _, found, _ = sessions(quantized, pixels[1400:], tmp_path)
+
+    def right(logits):
+        return 100 * (np.asarray(logits).argmax(1) == classes[1400:].numpy()).mean()
+
+    with weft.no_grad():
+        before = right(model(pixels[1400:]))
+    assert before > 90
+    assert right(found) > before - 0.5 - 1e-9
+    assert np.abs(found - quantized(pixels[1400:]).numpy()).max() <= float(quantized[7].scale) * 1.01
+
+
+def test_a_quantized_model_needs_a_quarter_of_the_bytes(tmp_path):
+    pytest.importorskip("onnx")
+    x = weft.randn(20, 64)
+    model = nn.Sequential(nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 64))
+    sizes = []
+    for number, each in enumerate((model.eval(), convert(calibrated(model, x)))):
+        path = tmp_path / f"{number}.onnx"
+        weft.onnx.export(each, (x,), str(path))
+        sizes.append(path.stat().st_size)
+    assert sizes[1] < 0.3 * sizes[0]
+
+
+def test_a_quantized_model_runs_in_numpy_alone(tmp_path):
+    import runpy
+
+    x = weft.randn(20, 1, 4, 4)
+    model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8, 3))
+    quantized = convert(calibrated(model, x))
+    written = weft.export.export(quantized, (x,)).to_python(tmp_path / "model")
+    assert np.allclose(runpy.run_path(written)["Model"]()(x.numpy()), quantized(x).numpy(), atol=1e-6)
+
+
+# What programs name
 
 
 def test_stubs_return_their_tensor_and_have_no_state():

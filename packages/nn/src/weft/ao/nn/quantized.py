@@ -128,7 +128,8 @@ class _QuantizedConv(_Quantized, _PlainConv):  # type: ignore[misc]  # its weigh
 
     def __init__(self, layer: Any, relu: bool) -> None:
         super().__init__(layer, relu)
-        for name in ("kernel_size", "stride", "padding", "dilation", "groups", "padding_mode"):
+        padding = ("padding", "padding_mode", "_reversed_padding_repeated_twice")
+        for name in ("kernel_size", "stride", "dilation", "groups", *padding):
             setattr(self, name, getattr(layer, name))
 
     def _compute(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
