@@ -28,6 +28,7 @@ import weft.nn.functional as F
 import weft.ops.orthogonal_polynomials
 import weft.special
 import weft.vision.ops
+from weft.ao.decomposed import dequantize, quantize
 from weft.ops._families import all_functions
 from weft.ops._registry import registry
 from weft.ops.compressed_rows import csr_matmul, csr_solve
@@ -1313,3 +1314,30 @@ EXTRA |= {
 CALLS |= {"lstm": recurrent(4), "gru": recurrent(3), "rnn": recurrent(1)}
 
 sys.modules.setdefault("calls", sys.modules[__name__])
+
+
+# Rounding to integers and back
+
+
+EXTRA["quantized_decomposed::quantize"] = quantize.op
+EXTRA["quantized_decomposed::dequantize"] = dequantize.op
+
+
+def scales(make: Make, channels: int) -> Any:
+    """Powers of two, by which division is exact."""
+    return (2.0 ** (weft.arange(channels) % 3 - 1)).to(weft.float32)
+
+
+@sized("quantized_decomposed::quantize")
+def _(make, rows, columns, third):
+    yield call(make(rows, columns), weft.tensor(0.25), weft.tensor(3, dtype=weft.uint8), None)
+    for axis, channels in ((0, rows), (1, columns)):
+        yield call(make(rows, columns), scales(make, channels), weft.zeros(channels, dtype=weft.int8), axis)
+
+
+@sized("quantized_decomposed::dequantize")
+def _(make, rows, columns, third):
+    integers = make(rows, columns).to(weft.int8)
+    yield call(integers, weft.tensor(0.25), weft.tensor(3, dtype=weft.int8), None)
+    for axis, channels in ((0, rows), (1, columns)):
+        yield call(integers, scales(make, channels), None, axis)
