@@ -25,12 +25,12 @@ matmul max max_all maximum mean median_all median_of min min_all minimum mode mo
 modified_bessel_k0 modified_bessel_k1 mul multinomial nan_to_num nansum ndtr ndtri ne neg neg_view nextafter nonzero
 nonzero_static normal normal_fill permute poisson polygamma pow prod rad2deg random real reciprocal relu remainder
 repeat_interleave roll round rsqrt scaled_modified_bessel_k0 scaled_modified_bessel_k1 scatter scatter_product
-scatter_reduce searchsorted segment_extremes select sgn shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
-shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w sigmoid sigmoid_backward sign signbit sin sinc sinh
-slice softmax softmax_backward sort spherical_bessel_j0 split spread sqrt square squeeze stack std sub sum tan tanh
-tanh_backward threshold_backward topk transfer transpose tril triu trunc unbind unfold unfold_backward uniform unique
-unique_consecutive unsqueeze var vector_norm view view_as_complex view_as_real view_dtype view_scatter where xlog1py
-xlogy zeta
+scatter_reduce searchsorted segment_extremes select setitem sgn shifted_chebyshev_polynomial_t
+shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w sigmoid sigmoid_backward
+sign signbit sin sinc sinh slice softmax softmax_backward sort spherical_bessel_j0 split spread sqrt square squeeze
+stack std sub sum tan tanh tanh_backward threshold_backward topk transfer transpose tril triu trunc unbind unfold
+unfold_backward uniform unique unique_consecutive unsqueeze var vector_norm view view_as_complex view_as_real
+view_dtype view_scatter where xlog1py xlogy zeta
 """,
     "foreach": """
 abs abs_ acos acos_ add add_ addcdiv addcdiv_ addcmul addcmul_ asin asin_ atan atan_ ceil ceil_ clamp_max clamp_max_
