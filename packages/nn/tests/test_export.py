@@ -39,3 +39,11 @@ def test_a_read_of_a_value_is_refused_with_its_line():
 
     with pytest.raises(UserError, match=r"core::item at test_export.py:\d+: the program reads a value"):
         export(Branch(), (weft.ones(2),))
+
+
+def test_lazy_parameters_are_made_before_the_program_is_recorded():
+    model = nn.LazyLinear(2)
+    program = export(model, (weft.ones(4, 3),))
+    x = weft.randn(4, 3)
+    assert weft.equal(program.module()(x), model(x))
+    assert model.weight.abs().max() <= 3**-0.5

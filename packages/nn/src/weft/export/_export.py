@@ -26,6 +26,7 @@ from weft.export.graph_signature import (
     TensorArgument,
 )
 from weft.nn import Module
+from weft.nn.parameter import is_lazy
 from weft.utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["export"]
@@ -114,6 +115,9 @@ def program_of(
     """The program of a module, with the dimensions that may change of each leaf of its arguments."""
     leaves, in_spec = tree_flatten((args, kwargs))
     names = names_of(named)
+    if any(is_lazy(each) for each in (*mod.parameters(), *mod.buffers())):
+        with weft.no_grad():
+            mod(*args, **kwargs)  # its first call makes them, which is no part of the program
     for count in (FEW, len(OFFSETS[0])):
         recordings, symbols = recorded(mod, leaves, in_spec, dims, count)
         try:

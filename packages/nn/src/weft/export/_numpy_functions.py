@@ -110,8 +110,23 @@ def transfer(input: Any) -> Any:
     return input
 
 
+def view(input: Any, shape: Any) -> Any:
+    """An array of another shape; a copy where it lies otherwise in memory than what weft's kernels gave."""
+    return input.reshape(shape)
+
+
 def view_dtype(input: Any, dtype: Any) -> Any:
-    return input.view(dtype)
+    return numpy.ascontiguousarray(input).view(dtype)
+
+
+def view_as_complex(input: Any) -> Any:
+    made = numpy.empty(input.shape[:-1], numpy.result_type(input.dtype, numpy.complex64))
+    made.real, made.imag = input[..., 0], input[..., 1]
+    return made
+
+
+def view_as_real(input: Any) -> Any:
+    return numpy.stack([input.real, input.imag], -1)
 
 
 def fill(input: Any, value: Any) -> Any:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import operator
 import os
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -125,13 +126,14 @@ class ProgramWriter:
         self.kernels = NumpyKernels(self.sources)
         self.numpy = self.sources.module("numpy")
         self.names: dict[Node, str] = {}
+        self.variables: set[str] = set()
         self.refused: list[str] = []
         self.containers = 0
         self.elements: dict[str, str] = {}
         self.where = ""  # the line of the user's program that was last named
         nodes = list(program.graph.nodes)
         for node in nodes:
-            self.names[node] = node.name if node.op == "placeholder" else self.variable(node.name)
+            self.names[node] = self.variable(node)
         placeholders = [node for node in nodes if node.op == "placeholder"]
         pairs = list(zip(placeholders, program.graph_signature.input_specs, strict=True))
         self.inputs = [(node, spec) for node, spec in pairs if spec.kind is InputKind.USER_INPUT]
@@ -141,12 +143,14 @@ class ProgramWriter:
         self.weights = {target: array_of(program.tensor(target), target) for _, target in self.state}
         self.last = {each: node for node in nodes for each in node.all_input_nodes}
 
-    def variable(self, name: str) -> str:
+    def variable(self, node: Node) -> str:
         """A node's name as that of a variable; kernels have the names of ops."""
-        if not name.rpartition("_")[2].isdigit():
+        name = re.sub(r"\W", "_", node.name)
+        if node.op != "placeholder" and not name.rpartition("_")[2].isdigit():
             name = f"{name}_0"
-        while name in self.names.values():
+        while name in self.variables:
             name = f"{name}_"
+        self.variables.add(name)
         return name
 
     # The program, line by line
@@ -170,7 +174,7 @@ class ProgramWriter:
             self.model_text(weights_file, inputs),
         ]
         for placeholder in self.sources.wanted:
-            self.sources.locals.setdefault(placeholder, set()).update(self.names.values())
+            self.sources.locals.setdefault(placeholder, set()).update(self.variables)
         kernels = "".join(f'\n    "{name}": {value!r},' for name, value in self.kernels.called.items())
         last = LAST.format(kernels=kernels + "\n" if kernels else "", sys=self.sources.module("sys"))
         return self.head(weights_file, inputs) + self.sources.finished("\n".join(first), last.strip() + "\n")
