@@ -5,6 +5,7 @@
 
 from weft.export import dynamic_shapes as dynamic_shapes
 from weft.export import graph_signature as graph_signature
+from weft.export._archive import load, save
 from weft.export._export import export
 from weft.export._program import ExportedProgram
 from weft.export.dynamic_shapes import Dim, dims
@@ -18,4 +19,6 @@ __all__ = [
     "UserError",
     "dims",
     "export",
+    "load",
+    "save",
 ]

@@ -222,12 +222,14 @@ def samples(size: int, dim: Dim, unit: int, number: int, count: int) -> tuple[in
     start = max(size, 2, dim.min)
     row = (LARGE_OFFSETS if start >= LARGE else OFFSETS)[number % len(OFFSETS)][:count]
     offsets = [0, *(each if unit == 1 else -(-each // unit) * unit + unit * place for place, each in enumerate(row))]
-    if start + max(offsets) > dim.max:
-        start, offsets = min(start, dim.max), [-each for each in offsets]
-    found = tuple(start + each for each in offsets)
-    if min(found) < 2:
+    if start + max(offsets) <= dim.max:
+        return tuple(start + each for each in offsets)
+    least, most = max(2, dim.min), dim.max  # few sizes: some of them, in another order for each symbol
+    if most <= least or unit > 1:
         raise UserError(f"export: {dim.name} may be {dim.min} to {dim.max}; too few sizes to see what depends on it")
-    return found
+    steps = min(count, most - least)
+    spread = [least + (most - least) * place // steps for place in range(steps + 1)]
+    return tuple(spread[(place * (number + 1) + number) % len(spread)] for place in range(count + 1))
 
 
 def resized(leaf: Any, dims: Mapping[int, Dim], values: Mapping[str, Sequence[int]], at: int) -> Any:

@@ -153,12 +153,12 @@ class ProgramModule(Module):
         for spec in signature.input_specs:
             if spec.kind is not InputKind.USER_INPUT:
                 hold(self, str(spec.target), program.tensor(str(spec.target)), spec)
-        self.program = program
-        self.check_guards = check_guards
+        self._program = program
+        self._check_guards = check_guards
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Run the graph."""
-        program, signature = self.program, self.program.graph_signature
+        program, signature = self._program, self._program.graph_signature
         leaves, spec = tree_flatten((args, kwargs))
         if spec != program.call_spec.in_spec:
             raise TypeError(
@@ -169,7 +169,7 @@ class ProgramModule(Module):
             next(given) if each.kind is InputKind.USER_INPUT else held(self, str(each.target))
             for each in signature.input_specs
         ]
-        if self.check_guards:
+        if self._check_guards:
             check_inputs(program, values)
         results = program.graph_module(*values)
         named = {each.arg.name: value for each, value in zip(signature.input_specs, values)}

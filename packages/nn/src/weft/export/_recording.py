@@ -128,6 +128,7 @@ class Recorder(Interceptor):
         self.made = Recording()
         self.places: dict[Any, Place] = {}
         self.arrays: list[Any] = []  # so that no other one gets their identity or their memory
+        self.undo: list[tuple[Any, Any]] = []  # what the program wrote to outside, and what was there
         self.constant: set[int] = set()  # slots that depend on Python's numbers alone
         for each in inputs:
             self.made.inputs.append(self.outside(each).slot)
@@ -282,6 +283,8 @@ class Recorder(Interceptor):
         target: Any = next(iter(args.values()))
         place = self.place(target)
         self.slot(target)
+        if place.storage.first.number in self.made.externals:
+            self.undo.append((target._array, target._array.copy()))
         with self:
             result = written_value(op, args)
             if result is None:
@@ -327,6 +330,11 @@ class Recorder(Interceptor):
         return self.add(op_function("core::index_put"), args, [step.source])
 
     # The end
+
+    def restore(self) -> None:
+        """Take back what the program wrote to tensors that were there before."""
+        for array, before in reversed(self.undo):
+            array[...] = before
 
     def finish(self, results: Any) -> Recording:
         """What was recorded, once the program has returned."""
@@ -386,6 +394,9 @@ def slots_in(value: Any) -> list[Slot]:
 def record(function: Callable[[], Any], inputs: Sequence[Any]) -> Recording:
     """Run a program, and note what it does."""
     recorder = Recorder(inputs)
-    with weft.no_grad(), recorder:
-        results = function()
-    return recorder.finish(results)
+    try:
+        with weft.no_grad(), recorder:
+            results = function()
+        return recorder.finish(results)
+    finally:
+        recorder.restore()
