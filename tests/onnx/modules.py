@@ -111,10 +111,12 @@ for dims in (1, 2, 3):
     case(f"ConvTranspose{dims}d", 4, 6, 3, 2, output_padding=1, groups=2, bias=False, inputs=images(dims))
     case(f"AvgPool{dims}d", 2, inputs=images(dims))
     case(f"AvgPool{dims}d", 3, 2, 1, count_include_pad=False, inputs=images(dims))
-    case(f"AvgPool{dims}d", 3, 2, 1, ceil_mode=True, inputs=images(dims), fixed="length")
+    case(f"AvgPool{dims}d", 3, 2, 1, ceil_mode=True, inputs=images(dims))
     case(f"MaxPool{dims}d", 2, inputs=images(dims))
     case(f"MaxPool{dims}d", 3, 2, 1, inputs=images(dims))
     case(f"MaxPool{dims}d", 2, return_indices=True, inputs=images(dims))
+    case(f"MaxPool{dims}d", 2, ceil_mode=True, return_indices=True, inputs=images(dims))
+    case(f"MaxPool{dims}d", 3, 3, 1, ceil_mode=True, inputs=images(dims))
     case(f"LPPool{dims}d", 2, 2, inputs=images(dims))
     case(f"AdaptiveAvgPool{dims}d", 1, inputs=images(dims))
     case(f"AdaptiveAvgPool{dims}d", 4, inputs=images(dims), fixed="length")
@@ -138,6 +140,10 @@ def pooled(dims: int, n: int, length: int) -> tuple[Any, ...]:
     return values, indices
 
 
+case("AvgPool1d", 2, ceil_mode=True, inputs=images(1))
+case("AvgPool1d", 3, 3, 1, ceil_mode=True, count_include_pad=False, inputs=images(1))
+case("AvgPool2d", 3, 2, 1, ceil_mode=True, divisor_override=5, inputs=images(2))
+case("MaxPool1d", 3, 2, 1, return_indices=True, inputs=lambda n, length: (randn(n, 2, 2 * length + 1),))
 case("FractionalMaxPool2d", 2, output_size=3, inputs=images(2))
 case("FractionalMaxPool3d", 2, output_size=3, inputs=images(3))
 case("BatchNorm1d", 4, inputs=lambda n, length: (randn(n, 4),))

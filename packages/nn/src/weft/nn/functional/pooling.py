@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import floordiv, mod
 from typing import Any
 
@@ -215,20 +215,62 @@ def known_windows(
     return (*windows, pooled_sizes(name, spatial, *windows, ceil_mode))
 
 
+# Windows in ONNX files
+
+
+def rounds_up(graph: Any, input: Any, *windows: Any) -> bool | None:
+    """Whether the output's sizes are rounded up as ONNX does it; None where the example's do not tell, or otherwise.
+
+    The windows are given by kernel size, stride, padding, dilation and output size.
+    """
+    *geometry, out = windows
+    spatial = tuple(map(graph.hint, input.shape[2:]))
+    down, up = (known_sizes("onnx.export", spatial, *geometry, mode) for mode in (False, True))
+    if down != up and tuple(map(graph.hint, out)) == up:
+        # ONNX has a last window that begins in the padding behind, which is left out here
+        apart = any(p or s > d * (k - 1) + 1 for k, s, p, d in zip(*geometry))
+        return None if apart else True
+    if down != up:
+        return False
+    is_open = any(not isinstance(each, int) and step > 1 for each, step in zip(out, geometry[1]))
+    return None if is_open else False
+
+
 def window_attributes(
-    graph: Any, input: Any, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, out: Any
+    kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool = False
 ) -> dict[str, Any]:
-    """The attributes of ONNX's pooling operators. That sizes are rounded up shows in those of the output."""
-    given = zip(input.shape[2:], kernel, stride, padding, dilation, out)
-    longer = [graph.hint(o) > (graph.hint(n) + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d, o in given]
-    pads = [*padding, *padding]
+    """The attributes of ONNX's pooling operators."""
     return {
         "kernel_shape": kernel,
         "strides": stride,
-        "pads": pads,
+        "pads": [*padding, *padding] if any(padding) else None,
         "dilations": dilation if any(each != 1 for each in dilation) else None,
-        "ceil_mode": 1 if any(longer) else None,
+        "ceil_mode": int(ceil_mode) or None,
     }
+
+
+def padded_nodes(graph: Any, input: Any, size_of: Any, value: Any, *windows: Any) -> Any:
+    """`padded_to` in an ONNX graph, or cropped, so that the windows end where the last one does.
+
+    ``size_of`` gives the size of a dimension of the value that is padded.
+    """
+    kernel, stride, padding, dilation, out = windows
+    after = []
+    for dim, (k, s, p, d, o) in enumerate(zip(kernel, stride, padding, dilation, out), start=2):
+        start = graph.Mul(graph.Sub(graph.sizes([o]), 1), s)
+        after.append(graph.Sub(graph.Add(start, d * (k - 1) + 1 - p), size_of(dim)))
+    return graph.Pad(input, graph.sizes([0, 0, *padding, 0, 0, *after]), graph.constant(value, input))
+
+
+def places_without_padding(graph: Any, places: Any, padded: Any, input: Any, padding: Sizes) -> Any:
+    """Places among all elements of padded images as those among the spatial elements of one without padding."""
+    factor, found = graph.sizes([1]), graph.sizes([0])
+    for dim in reversed(range(2, input.ndim)):
+        size = graph.size(padded, dim)
+        along = graph.Sub(graph.Mod(places, size), padding[dim - 2])
+        found = graph.Add(found, graph.Mul(along, factor))
+        places, factor = graph.Div(places, size), graph.Mul(factor, graph.size(input, dim))
+    return found
 
 
 # Max pooling
@@ -278,9 +320,15 @@ def _(xp, input, kernel_size, stride, padding, dilation, out):
 
 @max_pool_with_indices.onnx
 def _(graph, input, kernel_size, stride, padding, dilation, out):
-    windows = window_attributes(graph, input, kernel_size, stride, padding, dilation, out)
-    values, places = graph.MaxPool(input, outputs=2, **windows)
-    return [values, graph.Mod(places, graph.count(input, range(2, input.ndim)))]  # counted over images and channels too
+    windows = kernel_size, stride, padding, dilation
+    mode = rounds_up(graph, input, *windows, out)
+    if mode is not None:
+        values, places = graph.MaxPool(input, outputs=2, **window_attributes(*windows, mode))
+        return [values, graph.Mod(places, graph.count(input, range(2, input.ndim)))]  # counted over all images
+    size_of = partial(graph.size, input)
+    padded = padded_nodes(graph, input, size_of, graph.lowest(input), *windows, out)
+    values, places = graph.MaxPool(padded, outputs=2, **window_attributes(kernel_size, stride, (), dilation))
+    return [values, places_without_padding(graph, places, padded, input, padding)]
 
 
 def greatest_of_rows(is_padded: bool, rows: Any, flat: Any, places: Any, starts: Any) -> tuple[Any, Any] | None:
@@ -531,13 +579,33 @@ def _(graph, input, kernel_size, stride, padding, out, options):
     counts_padding, divisor = options
     if not all(isinstance(each, int) for each in kernel_size):
         if any(each != 1 for each in out):
-            graph.refuse("windows whose size depends on the input's, more than one of them")
+            graph.refuse("several windows, whose size depends on the input's")
         return graph.reduce("ReduceMean", input, range(2, input.ndim), True)
-    windows = window_attributes(graph, input, kernel_size, stride, padding, (1,) * len(out), out)
-    if divisor is None:
-        return graph.AveragePool(input, count_include_pad=int(counts_padding), **windows)
-    mean = graph.AveragePool(input, count_include_pad=1, **windows)
-    return graph.Mul(mean, math.prod(kernel_size) / divisor)
+    once = (1,) * len(out)
+    if divisor is None and rounds_up(graph, input, kernel_size, stride, padding, once, out) is False:
+        counted = int(counts_padding and any(padding)) or None
+        return graph.AveragePool(
+            input, count_include_pad=counted, **window_attributes(kernel_size, stride, padding, once)
+        )
+    windows = kernel_size, stride, padding, once, out
+    inner = window_attributes(kernel_size, stride, (), once)
+    mean = graph.AveragePool(padded_nodes(graph, input, partial(graph.size, input), 0, *windows), **inner)
+    if divisor is not None:
+        return graph.Mul(mean, math.prod(kernel_size) / divisor)
+    return graph.Div(mean, graph.AveragePool(counted_nodes(graph, input, counts_padding, *windows), **inner))
+
+
+def counted_nodes(graph: Any, input: Any, counts_padding: bool, *windows: Any) -> Any:
+    """An image of ones for what counts in a mean, and zeros for what does not, in an ONNX graph."""
+    kernel, stride, padding, dilation, out = windows
+    shape = graph.Concat(graph.sizes([1, 1]), graph.shape_of(input, 2), axis=0)
+    ones = graph.Expand(graph.constant(1, input), shape)
+    if not counts_padding:
+        return padded_nodes(graph, ones, partial(graph.size, input), 0, *windows)
+    ends = graph.sizes([0, 0, *padding] * 2)
+    whole = graph.Pad(ones, ends, graph.constant(1, input))
+    none = (0,) * len(padding)
+    return padded_nodes(graph, whole, lambda dim: graph.size(whole, dim), 0, kernel, stride, none, dilation, out)
 
 
 @op(tensors="output_grad", result="same", compute_dtype="float32", namespace="nn", vmap="merged", linear="output_grad")
