@@ -1700,7 +1700,7 @@ def _(batch):
 
 
 @basic.onnx
-def _(graph, input, key):
+def taken_nodes(graph, input, key):
     """Each entry looks at a dimension of what is there then: integers take it away, and None adds one."""
     taken = sum(each is not None and each is not Ellipsis for each in key)
     found, axis = input, 0
@@ -2208,6 +2208,17 @@ def _(xp, input, source, key):
     result = input.copy()
     result[key] = source
     return result
+
+
+@set_basic.onnx
+def _(graph, input, source, key):
+    """At the places that are left when the key is applied to the numbers of all elements."""
+    count = graph.count(input, range(input.ndim))
+    numbers = graph.Reshape(graph.range(0, count), graph.shape_of(input), shape=input.shape)
+    places = taken_nodes(graph, numbers, key)
+    source = graph.Expand(graph.cast(source, input.dtype), graph.shape_of(places))
+    flat = [graph.Reshape(each, graph.sizes([-1])) for each in (input, places, source)]
+    return graph.Reshape(graph.ScatterElements(*flat, axis=0), graph.shape_of(input))
 
 
 @set_basic.gradient("input")

@@ -134,7 +134,7 @@ class BuildingBlocks:
             else self.size(value, dim)
             for dim, size in zip(dims, sizes)
         ]
-        return self.ReduceProd(self.Concat(*parts, axis=0), keepdims=0)
+        return self.ReduceProd(self.Concat(*parts, axis=0), keepdims=0, shape=())
 
     # Shapes
 

@@ -164,6 +164,8 @@ class GraphBuilder(BuildingBlocks):
         """A whole number, which may be a size, as an int64 tensor without dimensions."""
         if not isinstance(size, Value):
             return self.constant(numpy.asarray(size, numpy.int64))
+        if size.shape == ():
+            return size
         return self.emit("Squeeze", size, self.sizes([0]), dtype=weft.int64)
 
     # Nodes
