@@ -292,10 +292,19 @@ class Exporter:
             graph_signature=self.signature,
             state_dict=dict(self.mod.state_dict(keep_vars=True)),
             constants=self.constants,
-            range_constraints={dim.name: (dim.min, dim.max) for each in self.dims for dim in each.values()},
+            range_constraints=self.ranges(),
             call_spec=CallSpec(in_spec, out_spec),
             example_inputs=example,
         )
+
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """What each symbol may be: in all places where it stands."""
+        found: dict[str, tuple[int, int]] = {}
+        for each in self.dims:
+            for dim in each.values():
+                least, most = found.get(dim.name, (dim.min, dim.max))
+                found[dim.name] = max(least, dim.min), min(most, dim.max)
+        return found
 
     def add_state(self) -> None:
         """Placeholders for parameters, buffers and other tensors that were there before."""
