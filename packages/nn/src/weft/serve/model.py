@@ -99,7 +99,7 @@ class InferenceModel:
         if not isinstance(source, Module | str | Path):
             self._describe(source)
         elif isinstance(source, str | Path) and Path(source).suffix == ".pt2":
-            self._describe(weft.export.load(source))  # type: ignore[attr-defined]
+            self._describe(weft.export.load(source))
 
     def load(self) -> None:
         """Load the model, run it at the smallest and the largest batch, and only then be ready.
