@@ -1328,15 +1328,19 @@ def with_error_context(source: Any, attempt: Any = None, scalars: str = "", leaf
 
 
 def leaf_operation(name: str, function: Any, source: Any) -> Operation:
-    """What interceptors see of a composite that is one op to them; its converter to ONNX follows as an op's does."""
-    operation = Operation(name, function, source)
+    """What interceptors see of a composite that is one op to them."""
+    function.operation = operation = Operation(name, function, source)
+    return operation
 
-    def onnx(rule: Any) -> Any:
-        operation.onnx = rule
+
+def onnx_of(function: Any) -> Callable[[R], R]:
+    """Decorator: how a composite that is one op to interceptors (``leaf``) is written to ONNX files."""
+
+    def keep(rule: R) -> R:
+        function.operation.onnx = rule
         return rule
 
-    function.onnx = onnx
-    return operation
+    return keep
 
 
 def annotated_numbers(source: Any) -> str:

@@ -57,7 +57,7 @@ from weft._tensor.layout import (
     preserve_format,
     sparse_coo,
 )
-from weft.ops._declare import ALL_DTYPES, composite, half_number, number_in, op, wide_number
+from weft.ops._declare import ALL_DTYPES, composite, half_number, number_in, onnx_of, op, wide_number
 from weft.ops._geometry import as_shape, elements, integer, with_strides
 from weft.ops._inplace import bump, fill_array, write_array
 from weft.ops._numerics import is_numpy
@@ -161,7 +161,7 @@ def empty(
     return pinned(made) if pin_memory else made
 
 
-@empty.onnx
+@onnx_of(empty)
 def _(graph, size, dtype=None, **options):
     return graph.full(size, 0, dtype or get_default_dtype())
 
@@ -280,7 +280,7 @@ def zeros(
     return pinned(made) if pin_memory else made
 
 
-@zeros.onnx
+@onnx_of(zeros)
 def _(graph, size, dtype=None, **options):
     return graph.full(size, 0, dtype or get_default_dtype())
 
@@ -318,7 +318,7 @@ def ones(
     return pinned(made) if pin_memory else made
 
 
-@ones.onnx
+@onnx_of(ones)
 def _(graph, size, dtype=None, **options):
     return graph.full(size, 1, dtype or get_default_dtype())
 
@@ -362,7 +362,7 @@ def full(
     return pinned(made) if pin_memory else made
 
 
-@full.onnx
+@onnx_of(full)
 def _(graph, size, fill_value, dtype=None, **options):
     return graph.full(size, fill_value, dtype or graph.dtype_of(fill_value))
 
@@ -442,7 +442,7 @@ def empty_like(
     return pinned(made) if pin_memory else made
 
 
-@empty_like.onnx
+@onnx_of(empty_like)
 def _(graph, input, dtype=None, **options):
     return graph.full_like(input, 0, dtype)
 
@@ -477,7 +477,7 @@ def zeros_like(
     return pinned(made) if pin_memory else made
 
 
-@zeros_like.onnx
+@onnx_of(zeros_like)
 def _(graph, input, dtype=None, **options):
     return graph.full_like(input, 0, dtype)
 
@@ -512,7 +512,7 @@ def ones_like(
     return pinned(made) if pin_memory else made
 
 
-@ones_like.onnx
+@onnx_of(ones_like)
 def _(graph, input, dtype=None, **options):
     return graph.full_like(input, 1, dtype)
 
@@ -555,7 +555,7 @@ def full_like(
     return pinned(made) if pin_memory else made
 
 
-@full_like.onnx
+@onnx_of(full_like)
 def _(graph, input, fill_value, dtype=None, **options):
     return graph.full_like(input, fill_value, dtype)
 
@@ -592,7 +592,7 @@ def _new_empty(
     return pinned(made) if pin_memory else made
 
 
-@_new_empty.onnx
+@onnx_of(_new_empty)
 def _(graph, self, size, dtype=None, **options):
     return graph.full(size, 0, dtype or self.dtype)
 
@@ -628,7 +628,7 @@ def _new_zeros(
     return pinned(made) if pin_memory else made
 
 
-@_new_zeros.onnx
+@onnx_of(_new_zeros)
 def _(graph, self, size, dtype=None, **options):
     return graph.full(size, 0, dtype or self.dtype)
 
@@ -662,7 +662,7 @@ def _new_ones(
     return pinned(made) if pin_memory else made
 
 
-@_new_ones.onnx
+@onnx_of(_new_ones)
 def _(graph, self, size, dtype=None, **options):
     return graph.full(size, 1, dtype or self.dtype)
 
@@ -700,7 +700,7 @@ def _new_full(
     return pinned(made) if pin_memory else made
 
 
-@_new_full.onnx
+@onnx_of(_new_full)
 def _(graph, self, size, fill_value, dtype=None, **options):
     return graph.full(size, fill_value, dtype or self.dtype)
 
@@ -894,7 +894,7 @@ def arange(
     return pinned(made) if pin_memory else made
 
 
-@arange.onnx
+@onnx_of(arange)
 def _(graph, start=0, end=None, step=1, dtype=None, **options):
     start, end = (0, start) if end is None else (start, end)
     if all(isinstance(each, (int, float)) for each in (start, end, step)):
@@ -1145,7 +1145,7 @@ def linspace(
     return pinned(made) if pin_memory else made
 
 
-@linspace.onnx
+@onnx_of(linspace)
 def _(graph, start, end, steps, dtype=None, **options):
     if not all(isinstance(each, (int, float)) for each in (start, end, steps)):
         graph.refuse("bounds that are tensors, or a number of steps that may change")
@@ -1244,7 +1244,7 @@ def eye(
     return pinned(made) if pin_memory else made
 
 
-@eye.onnx
+@onnx_of(eye)
 def _(graph, n, m=None, dtype=None, **options):
     rows, columns = (graph.range(0, each) for each in (n, n if m is None else m))
     same = graph.Equal(graph.Unsqueeze(rows, graph.sizes([1])), columns)

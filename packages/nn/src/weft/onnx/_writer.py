@@ -226,6 +226,7 @@ class Writer:
         target: Any = node.target
         args = {name: self.argument(each) for name, each in node.kwargs.items()}
         converter = converter_of(target)
+        made: Any
         try:
             if isinstance(converter, str):
                 made = self.alike(converter, args, node.meta["val"].dtype)
