@@ -30,6 +30,8 @@ NEEDS = {
     "packages/distributed/src/weft/distributed/communicators/mpi.py": "mpi4py",
     "packages/core/src/weft/utils/tensorboard": "tensorboardX",
     "packages/nn/src/weft/onnx/backend.py": "onnx",
+    "packages/text/src/weft/text/tokenizers/pretrained.py": "tokenizers",
+    "packages/text/src/weft/text/tokenizers/chat.py": "jinja2",
     **{f"packages/nn/src/weft/serve/{name}.py": name for name in ("litserve", "mlserver", "ray")},
 }
 collect_ignore = [module for module, needed in NEEDS.items() if find_spec(needed) is None]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from weft.text.language_modeling import get_batch as get_batch
     from weft.text.tokenizers import BPETokenizer as BPETokenizer
     from weft.text.tokenizers import CharTokenizer as CharTokenizer
+    from weft.text.tokenizers import PretrainedTokenizer as PretrainedTokenizer
     from weft.text.tokenizers import Tokenizer as Tokenizer
     from weft.text.tokenizers import WordTokenizer as WordTokenizer
     from weft.text.vocab import Vocab as Vocab
@@ -36,7 +37,7 @@ else:
             "data.utils": "get_tokenizer ngrams_iterator",
             "generation": "generate",
             "language_modeling": "LanguageModelDataset batchify get_batch",
-            "tokenizers": "BPETokenizer CharTokenizer Tokenizer WordTokenizer",
+            "tokenizers": "BPETokenizer CharTokenizer PretrainedTokenizer Tokenizer WordTokenizer",
             "vocab": "Vocab build_vocab_from_iterator",
         },
         "data datasets functional models nn transforms utils vocab",

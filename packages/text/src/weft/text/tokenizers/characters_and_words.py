@@ -1,14 +1,12 @@
-"""Tokenizers: from text to numbers and back, with ``encode`` and ``decode``."""
+"""Tokenizers that need no library and no file: characters, and words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import Protocol
 
 from weft import Tensor
-from weft.text._libraries import imported
 from weft.text.vocab import Vocab, build_vocab_from_iterator
 
 _WORD = re.compile(r"\s*(?:\w+|[^\w\s])|\s+$")  # a word or mark with the space before it, so that joining restores all
@@ -56,7 +54,7 @@ class CharTokenizer:
 
     def decode(self, indices: Iterable[int] | Tensor) -> str:
         """Return the text of numbers, a list or a tensor of shape (N,)."""
-        return "".join(self.vocab.lookup_tokens(_integers(indices)))
+        return "".join(self.vocab.lookup_tokens(integers(indices)))
 
     def __len__(self) -> int:
         """Return the number of different characters."""
@@ -98,65 +96,13 @@ class WordTokenizer:
 
     def decode(self, indices: Iterable[int] | Tensor) -> str:
         """Return the text of numbers, a list or a tensor of shape (N,)."""
-        return "".join(self.vocab.lookup_tokens(_integers(indices)))
+        return "".join(self.vocab.lookup_tokens(integers(indices)))
 
     def __len__(self) -> int:
         """Return the number of different tokens."""
         return len(self.vocab)
 
 
-class BPETokenizer:
-    """Byte-pair encoding, by the library `tokenizers`: frequent runs of bytes are tokens, and no text is unknown.
-
-    Made by `train` or `load`.
-
-    References
-    ----------
-    R. Sennrich, B. Haddow, A. Birch: Neural Machine Translation of Rare Words with Subword Units, arXiv:1508.07909.
-    """
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    @classmethod
-    def train(cls, texts: Iterable[str], vocab_size: int, specials: Sequence[str] = ()) -> BPETokenizer:
-        """Learn the tokens from texts.
-
-        Parameters
-        ----------
-        texts : iterable of str
-        vocab_size : int
-            The greatest number of tokens; 256 of them are the bytes.
-        specials : sequence of str, optional
-            Tokens such as "<end>" that are never split; they have the first numbers.
-        """
-        library = imported("tokenizers", "BPETokenizer")
-        model = library.ByteLevelBPETokenizer()
-        model.train_from_iterator(texts, vocab_size=vocab_size, special_tokens=list(specials), show_progress=False)
-        return cls(model)
-
-    @classmethod
-    def load(cls, path: str | Path) -> BPETokenizer:
-        """Read a ``tokenizer.json``, of this class or of any model that was published with one."""
-        return cls(imported("tokenizers", "BPETokenizer").Tokenizer.from_file(str(path)))
-
-    def save(self, path: str | Path) -> None:
-        """Write the tokenizer to a file that `load` reads."""
-        self.model.save(str(path))
-
-    def encode(self, text: str) -> list[int]:
-        """Return the numbers of the text's tokens."""
-        return list(self.model.encode(text).ids)
-
-    def decode(self, indices: Iterable[int] | Tensor) -> str:
-        """Return the text of numbers, a list or a tensor of shape (N,)."""
-        return str(self.model.decode(_integers(indices)))
-
-    def __len__(self) -> int:
-        """Return the number of different tokens."""
-        return int(self.model.get_vocab_size())
-
-
-def _integers(indices: Iterable[int] | Tensor) -> list[int]:
+def integers(indices: Iterable[int] | Tensor) -> list[int]:
     """Return token numbers as Python integers."""
     return [int(index) for index in (indices.tolist() if isinstance(indices, Tensor) else indices)]
