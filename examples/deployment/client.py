@@ -1,6 +1,6 @@
 """Ask a server many questions at once, and compare each answer with the exported program's.
 
-    python client.py served/digits.pt2 --url http://127.0.0.1:8000 --name digits --requests 200
+python client.py served/digits.pt2 --url http://127.0.0.1:8000 --name digits --requests 200
 """
 
 import argparse

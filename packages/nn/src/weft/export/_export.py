@@ -14,6 +14,7 @@ from weft.export._graph import GraphMaker, check_same_calls
 from weft.export._program import CallSpec, ExportedProgram
 from weft.export._recording import Recording, Slot, record
 from weft.export._sizes import Solver, TooFewSizes
+from weft.export._trial_sizes import FEW, MANY, trials
 from weft.export.dynamic_shapes import Dim, dims_of
 from weft.export.errors import UserError
 from weft.export.graph_signature import (
@@ -30,25 +31,6 @@ from weft.nn.parameter import is_lazy
 from weft.utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["export"]
-
-# By how much sizes differ in the recordings. Among the first three of each row and 0 are all remainders of 2, 3 and 4,
-# so that divisions show, and the large ones differ also when they were halved five times. Where these leave a choice,
-# the rest follows. A program that cannot have such sizes is recorded with multiples of a unit.
-FEW = 3
-OFFSETS = (
-    (5, 10, 19, 3, 8, 14, 17, 12),
-    (10, 5, 15, 8, 3, 12, 14, 17),
-    (7, 14, 25, 12, 17, 3, 8, 10),
-    (13, 11, 6, 17, 12, 8, 3, 10),
-)
-LARGE_OFFSETS = (
-    (33, 50, 67, 77, 92, 104, 119, 54),
-    (67, 33, 50, 54, 119, 77, 104, 92),
-    (50, 67, 33, 104, 77, 54, 92, 119),
-    (67, 50, 33, 92, 54, 119, 77, 104),
-)
-LARGE = 32
-UNITS = (1, 2, 4, 8, 16, 32)
 
 
 def export(
@@ -118,7 +100,7 @@ def program_of(
     if any(is_lazy(each) for each in (*mod.parameters(), *mod.buffers())):
         with weft.no_grad():
             mod(*args, **kwargs)  # its first call makes them, which is no part of the program
-    for count in (FEW, len(OFFSETS[0])):
+    for count in (FEW, MANY):
         recordings, symbols = recorded(mod, leaves, in_spec, dims, count)
         try:
             return Exporter(mod, leaves, names, dims, recordings, symbols).program(in_spec, (args, kwargs))
@@ -183,23 +165,25 @@ def recorded(
     symbols = symbols_of(leaves, dims)
     if not symbols:
         return [recording_of(mod, leaves, in_spec)], {}
-    failure: Exception | None = None
-    for unit in UNITS:
+    failures: list[Exception] = []
+    for values in trials(symbols, count):
         try:
-            values = {
-                name: samples(size, dim, unit, number, count)
-                for number, (name, (dim, size)) in enumerate(symbols.items())
-            }
             recordings = [
                 recording_of(mod, [resized(leaf, dim, values, at) for leaf, dim in zip(leaves, dims)], in_spec)
                 for at in range(count + 1)
             ]
             check_same_calls(recordings)
+            return recordings, values
         except Exception as error:
-            failure = failure or error
-            continue
-        return recordings, values
-    raise failure if failure is not None else AssertionError
+            failures.append(error)
+    first = failures[0]
+    if isinstance(first, UserError):
+        raise first
+    recording_of(mod, leaves, in_spec)  # what fails with the example itself is no matter of sizes
+    raise UserError(
+        f"export: with inputs of other sizes {type(mod).__name__} fails: {type(first).__name__}: {first}. Say with "
+        "Dim(name, min=..., max=...) which it takes"
+    ) from first
 
 
 def symbols_of(leaves: Sequence[Any], dims: Sequence[Mapping[int, Dim]]) -> dict[str, tuple[Dim, int]]:
@@ -215,21 +199,6 @@ def symbols_of(leaves: Sequence[Any], dims: Sequence[Mapping[int, Dim]]) -> dict
             if found.setdefault(dim.name, (dim, size))[1] != size:
                 raise UserError(f"export: {dim.name} is {found[dim.name][1]} in one place and {size} in another")
     return found
-
-
-def samples(size: int, dim: Dim, unit: int, number: int, count: int) -> tuple[int, ...]:
-    """The sizes of a symbol in the recordings. 1 and 0 are none of them: there programs may do other things."""
-    start = max(size, 2, dim.min)
-    row = (LARGE_OFFSETS if start >= LARGE else OFFSETS)[number % len(OFFSETS)][:count]
-    offsets = [0, *(each if unit == 1 else -(-each // unit) * unit + unit * place for place, each in enumerate(row))]
-    if start + max(offsets) <= dim.max:
-        return tuple(start + each for each in offsets)
-    least, most = max(2, dim.min), dim.max  # few sizes: some of them, in another order for each symbol
-    if most <= least or unit > 1:
-        raise UserError(f"export: {dim.name} may be {dim.min} to {dim.max}; too few sizes to see what depends on it")
-    steps = min(count, most - least)
-    spread = [least + (most - least) * place // steps for place in range(steps + 1)]
-    return tuple(spread[(place * (number + 1) + number) % len(spread)] for place in range(count + 1))
 
 
 def resized(leaf: Any, dims: Mapping[int, Dim], values: Mapping[str, Sequence[int]], at: int) -> Any:
