@@ -100,6 +100,8 @@ class Guards:
 
     def snapshot(self) -> None:
         """Remember what is there now."""
+        self.empty = [each for each in self.dicts if not each]  # most are: those of modules' hooks
+        self.dicts = [each for each in self.dicts if each]
         self.values = list(chain.from_iterable(map(dict.values, self.dicts)))
         self.sizes = list(map(len, self.dicts))
         self.items = list(chain.from_iterable(self.lists))
@@ -114,6 +116,8 @@ class Guards:
     def changed(self) -> str:
         """What is no longer as it was, in words; empty where all is."""
         same = operator.is_
+        if any(self.empty):
+            return f"how many there are of {', '.join(map(str, next(filter(None, self.empty))))}"
         if list(map(len, self.dicts)) != self.sizes or not all(
             map(same, chain.from_iterable(map(dict.values, self.dicts)), self.values)
         ):
