@@ -1117,6 +1117,16 @@ def keep_default_dtype():
     weft.set_default_dtype(weft.float32)
 
 
+# Programs that a list of ops cannot do again.
+REFUSED = frozenset(
+    "branch_on_value branch_on_item item_into_op float_into_op numpy_inside tolist_inside mask mask_write nonzero "
+    "grows_list keeps_tensor attribute_counter nonlocal_counter dict_counter random_number numpy_random "
+    "numpy_array_closure exceptions printing lr_read double_backward manual_seed_inside iterator time_dependent "
+    "checkpointed logging_inside rarely_random clock generator_seeded file_written proxy_of_nothing "
+    "argument_differentiated_before_a_step".split()
+)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_captured_program_does_what_it_does_as_it_is(name):
     expected, _ = run(name, capture=False)
@@ -1125,9 +1135,4 @@ def test_a_captured_program_does_what_it_does_as_it_is(name):
         found, told = run(name, capture=True)
     for number, (ours, others) in enumerate(zip(expected, found, strict=True)):
         assert len(ours) == len(others) and all(map(same, ours, others)), (number, told)
-    assert told
-
-
-def test_most_of_the_programs_are_captured():
-    captured = [name for name in PROGRAMS if run(name, capture=True)[1].startswith("captured")]
-    assert len(captured) >= len(PROGRAMS) // 2, captured
+    assert told.startswith("not captured" if name in REFUSED else "captured"), told

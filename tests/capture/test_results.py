@@ -13,7 +13,8 @@ import weft.nn.functional as F
 from weft import nn
 from weft.utils.checkpoint import checkpoint
 
-from .test_models import CLASSIFIERS, VAE
+from .models import VAE
+from .test_models import CLASSIFIERS
 
 PROGRAMS = {}
 

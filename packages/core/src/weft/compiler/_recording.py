@@ -7,6 +7,7 @@ import gc
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, NamedTuple, Self
 
 import numpy
@@ -638,8 +639,11 @@ def versions_of(tensors: Sequence[Any]) -> dict[int, int]:
 
 def tensors_alive() -> list[Any]:
     """All tensors of the program."""
-    # By its type: an object may say of itself what it likes, or raise, as a weak proxy of nothing does.
-    return [each for each in gc.get_objects() if issubclass(type(each), TensorBase) and hasattr(each, "_array")]
+    objects = gc.get_objects()
+    # By their types: an object may say of itself what it likes, or raise, as a weak proxy of nothing does.
+    tensor_types = {each for each in set(map(type, objects)) if issubclass(each, TensorBase)}
+    found = compress(objects, map(tensor_types.__contains__, map(type, objects)))
+    return [each for each in found if hasattr(each, "_array")]
 
 
 def gives_the_same(call: Call) -> bool:

@@ -16,7 +16,9 @@ from weft._interception.torch_function import flatten
 from weft.testing._samples import function_of, sample_inputs, sample_names
 from weft.utils._pytree import tree_map
 
-PATH = Path(__file__).resolve().parent.parent / "examples" / "recorder.py"
+from .models import GPT, LSTM, cnn
+
+PATH = Path(__file__).resolve().parents[2] / "examples" / "recorder.py"
 
 
 @pytest.fixture(scope="module")
@@ -27,55 +29,6 @@ def recorder():
     return module
 
 
-class Attention(nn.Module):
-    def __init__(self, width, heads):
-        super().__init__()
-        self.heads = heads
-        self.norm, self.inner_norm = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.project, self.out, self.drop = nn.Linear(width, 3 * width), nn.Linear(width, width), nn.Dropout(0.1)
-        self.inner = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
-    def forward(self, x):
-        batch, length, width = x.shape
-        parts = self.project(self.norm(x)).split(width, dim=2)
-        parts = [each.view(batch, length, self.heads, -1).transpose(1, 2) for each in parts]
-        y = F.scaled_dot_product_attention(*parts, is_causal=True).transpose(1, 2).contiguous()
-        x = x + self.drop(self.out(y.view(batch, length, width)))
-        return x + self.inner(self.inner_norm(x))
-
-
-class GPT(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.token, self.place = nn.Embedding(32, 16), nn.Embedding(12, 16)
-        self.blocks = nn.ModuleList([Attention(16, 2) for _ in range(2)])
-        self.norm, self.head = nn.LayerNorm(16), nn.Linear(16, 32, bias=False)
-
-    def forward(self, index):
-        x = self.token(index) + self.place(weft.arange(index.shape[1]))
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x)).flatten(0, 1)
-
-
-class CNN(nn.Sequential):
-    def __init__(self):
-        super().__init__(
-            *(nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2)),
-            *(nn.Dropout(0.2), nn.Conv2d(4, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 10)),
-        )
-
-
-class LSTM(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.embed, self.rnn = nn.Embedding(20, 8), nn.LSTM(8, 12, num_layers=2, dropout=0.3, batch_first=True)
-        self.head = nn.Linear(12, 10)
-
-    def forward(self, index):
-        return self.head(self.rnn(self.embed(index))[0][:, -1])
-
-
 def indices(classes, *shape):
     return lambda: weft.randint(0, classes, shape)
 
@@ -84,7 +37,7 @@ INDEX, ONE = weft.tensor([0, 1]), weft.ones(1)
 PLAIN = (int, float, complex, str, type(None), np.ndarray)  # data of `tensor` is the user's
 CASES = {
     "GPT": (GPT, indices(32, 2, 12), indices(32, 24)),
-    "CNN": (CNN, lambda: weft.randn(4, 1, 8, 8), indices(10, 4)),
+    "CNN": (cnn, lambda: weft.randn(4, 1, 8, 8), indices(10, 4)),
     "LSTM": (LSTM, indices(20, 4, 6), indices(10, 4)),
 }
 
