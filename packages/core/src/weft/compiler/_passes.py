@@ -66,6 +66,7 @@ class RecordedPasses:
             shown[-1]._version_counter = each._version_counter
         with_history(CompiledFunction(self.run, True, self.graph.ways, self.call.tensors), shown)
         by_id = {id(each): new for each, new in zip(self.graph.outputs, shown)}
+        self.recorder.outputs = self.graph.outputs = []  # only their histories are wanted now
         return tree_map(lambda value: by_id.get(id(value), value), results)
 
     def run(self, node: Node, grads: list[Any], needed: Any, keep: bool, create: bool) -> list[Any]:

@@ -245,9 +245,10 @@ class Recorder(Interceptor):
         self.made.arguments = [self.new_slot(each, made=False) for each in arguments]
         alive = tensors_alive()
         grads = {id(each._grad) for each in alive}
-        self.known = [each for each in alive if id(each) not in grads]
-        # Gradients are let go of while a step runs, hence no more than weak references to them.
-        self.known_gradients = [weakref.ref(each) for each in alive if id(each) in grads]
+        # Gradients are let go of while a step runs, and what a graph has saved in its backward pass.
+        passing = grads | {id(each) for each in ([] if behind is None else behind.saved())}
+        self.known = [each for each in alive if id(each) not in passing]
+        self.known_weakly = [weakref.ref(each) for each in alive if id(each) in passing]
         self.state = {id(each): look(each) for each in self.known}
         self.counted = versions_of(alive)
         self.gradients = {id(each): reference(each._grad) for each in self.known}
@@ -266,7 +267,14 @@ class Recorder(Interceptor):
 
     def known_now(self) -> list[Any]:
         """The tensors that were there before, as far as they are still."""
-        return self.known + [each for one in self.known_gradients if (each := one()) is not None]
+        return self.known + [each for one in self.known_weakly if (each := one()) is not None]
+
+    def saved(self) -> list[Any]:
+        """The tensors that only the graph behind the results holds, and their bases."""
+        assert self.graph is not None
+        kept = {id(each) for each in (*self.arguments, *self.known_now())}
+        found = [one for each in tensors_saved(self.graph.nodes) for one in (each, each._view_base) if one is not None]
+        return [each for each in found if id(each) not in kept]
 
     # Arrays
 
@@ -561,7 +569,7 @@ class Recorder(Interceptor):
         fine = {id(each._grad) for each in self.known}
         held = [each for each in flattened(results) if isinstance(each, TensorBase)]
         if self.graph is not None:
-            held += [*self.outputs, *tensors_saved(self.graph.nodes)]
+            held += [*self.outputs, *self.saved()]
         fine |= {id(one) for each in held for one in (each, each._view_base)}
         ours = [each for each in tensors_alive() if id(each) not in old and id(each) not in fine]
         outside = [each for each in ours if memory_of(each._array) in self.slots or id(each._array) in self.slots]
