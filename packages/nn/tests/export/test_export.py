@@ -47,3 +47,18 @@ def test_lazy_parameters_are_made_before_the_program_is_recorded():
     x = weft.randn(4, 3)
     assert weft.equal(program.module()(x), model(x))
     assert model.weight.abs().max() <= 3**-0.5
+
+
+def test_decompositions_compute_the_same_by_other_ops():
+    model = nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.GELU(), nn.BatchNorm1d(6), nn.SiLU(), nn.Softmax(-1)).eval()
+    x = weft.randn(7, 4)
+    program = export(model, (weft.randn(2, 4),), dynamic_shapes=({0: Dim("batch", max=50)},))
+    made = program.run_decompositions()
+    names = {getattr(node.target, "name", "") for node in made.graph.nodes}
+    assert not names & weft.export.default_decompositions().keys() and "core::matmul" in names
+    weft.testing.assert_close(made.module()(x), model(x))
+    assert made.range_constraints == {"batch": (0, 50)} and made.state_dict.keys() == program.state_dict.keys()
+    some = program.run_decompositions({"nn::silu": lambda input: input * input.sigmoid()})
+    assert "nn::gelu" in {getattr(node.target, "name", "") for node in some.graph.nodes}
+    with pytest.raises(UserError, match="'nn::nothing' is no op"):
+        program.run_decompositions({"nn::nothing": weft.sin})

@@ -6,6 +6,7 @@
 from weft.export import dynamic_shapes as dynamic_shapes
 from weft.export import graph_signature as graph_signature
 from weft.export._archive import load, save
+from weft.export._decompositions import default_decompositions
 from weft.export._export import export
 from weft.export._program import ExportedProgram
 from weft.export.dynamic_shapes import Dim, dims
@@ -17,6 +18,7 @@ __all__ = [
     "ExportGraphSignature",
     "ExportedProgram",
     "UserError",
+    "default_decompositions",
     "dims",
     "export",
     "load",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import weft
@@ -129,6 +130,35 @@ class ExportedProgram:
 
         return to_python(self, folder)
 
+    def run_decompositions(self, decomp_table: Mapping[Any, Callable[..., Any]] | None = None) -> ExportedProgram:
+        """Another program that computes some ops by others.
+
+        Parameters
+        ----------
+        decomp_table : dict, optional
+            From ops, by their names in the graph or by functions that declare them, to functions that take their
+            named arguments; default: `weft.export.default_decompositions`.
+
+        Returns
+        -------
+        ExportedProgram
+
+        Raises
+        ------
+        UserError
+            If a key is no op, or a function does what a graph cannot.
+
+        Examples
+        --------
+        >>> program = weft.export.export(weft.nn.Linear(3, 2), (weft.ones(4, 3),))
+        >>> program = program.run_decompositions({"nn::linear": lambda input, weight, bias: input @ weight.t() + bias})
+        >>> [node.name for node in program.graph.nodes if node.op == "call_function"]
+        ['transpose', 'matmul', 'add']
+        """
+        from weft.export._decompositions import decomposed
+
+        return decomposed(self, decomp_table)
+
     def module(self, check_guards: bool = True) -> Module:
         """A module that does what the program does, with its parameters and buffers.
 
@@ -145,10 +175,20 @@ class ExportedProgram:
 
 
 class ProgramModule(Module):
-    """Runs an exported program; made by `ExportedProgram.module`."""
+    """Runs an exported program; made by `ExportedProgram.module`.
 
-    def __init__(self, program: ExportedProgram, check_guards: bool) -> None:
+    Parameters
+    ----------
+    program : ExportedProgram
+    check_guards : bool
+        Compare the shapes of inputs with those that the program takes.
+    run : callable, optional
+        Takes the inputs of the graph, and gives its outputs; default: the program's `GraphModule`.
+    """
+
+    def __init__(self, program: ExportedProgram, check_guards: bool, run: Callable[..., Any] | None = None) -> None:
         super().__init__()
+        self.__dict__["_run"] = run or program.graph_module
         signature = program.graph_signature
         for spec in signature.input_specs:
             if spec.kind is not InputKind.USER_INPUT:
@@ -171,7 +211,7 @@ class ProgramModule(Module):
         ]
         if self._check_guards:
             check_inputs(program, values)
-        results = program.graph_module(*values)
+        results = self._run(*values)
         named = {each.arg.name: value for each, value in zip(signature.input_specs, values)}
         outputs = []
         for each, value in zip(signature.output_specs, results):
