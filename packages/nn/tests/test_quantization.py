@@ -1,6 +1,8 @@
 """Quantization to 8 bits: ops that round, observers that choose by what, and layers that keep weights of int8."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -357,6 +359,14 @@ def test_a_quantized_model_runs_in_numpy_alone(tmp_path):
     quantized = convert(calibrated(model, x))
     written = weft.export.export(quantized, (x,)).to_python(tmp_path / "model")
     assert np.allclose(runpy.run_path(written)["Model"]()(x.numpy()), quantized(x).numpy(), atol=1e-6)
+
+
+def test_a_quantized_program_is_loaded_where_nothing_of_quantization_is_imported(tmp_path):
+    quantized = convert(calibrated(nn.Sequential(nn.Linear(4, 3)), weft.randn(20, 4)))
+    weft.export.save(weft.export.export(quantized, (weft.ones(2, 4),)), tmp_path / "model.pt2")
+    program = "import weft, weft.export; print(weft.export.load('model.pt2').module()(weft.ones(2, 4)).tolist())"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == str(quantized(weft.ones(2, 4)).tolist()), done.stderr
 
 
 # What programs name

@@ -245,11 +245,15 @@ def target_from(op: Any, target: Any) -> Any:
 
 def import_namespace(target: str) -> None:
     """Make weft's own ops known."""
-    namespace = target.partition("::")[0]
-    if namespace in ("nn", "vision"):
+    module = {
+        "nn": "weft.nn.functional",
+        "quantized_decomposed": "weft.ao.decomposed",
+        "vision": "weft.vision.ops",
+    }.get(target.partition("::")[0])
+    if module is not None:
         import importlib
 
-        importlib.import_module({"nn": "weft.nn.functional", "vision": "weft.vision.ops"}[namespace])
+        importlib.import_module(module)
 
 
 # Trees

@@ -96,10 +96,11 @@ class InferenceModel:
         self.ready = False
         self._program: Program | None = None
         self._function: Callable[..., Any] | None = None
-        if not isinstance(source, Module | str | Path):
-            self._describe(source)
-        elif isinstance(source, str | Path) and Path(source).suffix == ".pt2":
-            self._describe(weft.export.load(source))
+        self._describe()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs to load the model itself."""
+        return self.__dict__ | {"ready": False, "_program": None, "_function": None}
 
     def load(self) -> None:
         """Load the model, run it at the smallest and the largest batch, and only then be ready.
@@ -111,6 +112,8 @@ class InferenceModel:
         Exception
             Whatever hinders it: no such file, a ``state_dict`` of another model, outputs that are not as declared.
         """
+        if self._program is None:
+            self._describe()
         self._function = self._load_function()
         if not self.inputs:
             raise ValueError(f"InferenceModel: {self.name!r} needs inputs=[...]: names, datatypes and shapes")
@@ -118,11 +121,16 @@ class InferenceModel:
         self._warm()
         self.ready = True
 
-    def _describe(self, source: Any) -> None:
-        """Take the inputs and outputs of a program."""
-        from weft.export import ExportedProgram
+    def _describe(self) -> None:
+        """Take the inputs and outputs of a program, if it is one."""
+        if isinstance(self.source, Module) or (
+            isinstance(self.source, str | Path) and Path(self.source).suffix != ".pt2"
+        ):
+            return
+        from weft.export import ExportedProgram, load
         from weft.serve.programs import Program
 
+        source = load(self.source) if isinstance(self.source, str | Path) else self.source
         if not isinstance(source, ExportedProgram):
             raise TypeError(f"InferenceModel: expected a file, Module or ExportedProgram, got {type(source).__name__}")
         self._program = Program(source)
