@@ -73,6 +73,7 @@ def test_a_phones_format_comes_of_onnxruntimes_converter(served, tmp_path):
     assert "QLinearConv" in (tmp_path / "required_operators.config").read_text()
 
 
+@pytest.mark.skipif(os.environ.get("WEFT_DEPLOYMENT") != "all", reason="WEFT_DEPLOYMENT=all: takes seconds")
 def test_a_server_of_the_program_answers_the_example_client(served, tmp_path):
     pytest.importorskip("litserve")  # its workers are processes, which the program must reach
     running = Served("litserve", tmp_path, [str(served / "digits.pt2"), "--name", "digits"])

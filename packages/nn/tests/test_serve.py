@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import pickle
 
 import pytest
 
@@ -197,6 +198,19 @@ def test_a_program_says_itself_what_its_inputs_are():
     with pytest.raises(InferenceError) as raised:
         model.infer(request(entry(name=name, shape=[41, 3], data=[0] * 123)))
     assert raised.value.status == 400
+
+
+def test_a_model_travels_to_another_process_by_its_file(tmp_path):
+    module = nn.Linear(3, 2)
+    program = export(module, (weft.ones(2, 3),), dynamic_shapes=({0: Dim("batch")},))
+    weft.export.save(program, tmp_path / "line.pt2")
+    model = InferenceModel(tmp_path / "line.pt2")
+    model.load()
+    other = pickle.loads(pickle.dumps(model))
+    assert not other.ready
+    other.load()
+    content = request(entry(name=model.inputs[0].name))
+    assert other.infer(content) == model.infer(content)
 
 
 def test_a_program_of_fixed_sizes_is_not_batched():

@@ -50,7 +50,9 @@ def test_lazy_parameters_are_made_before_the_program_is_recorded():
 
 
 def test_decompositions_compute_the_same_by_other_ops():
-    model = nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.GELU(), nn.BatchNorm1d(6), nn.SiLU(), nn.Softmax(-1)).eval()
+    model = nn.Sequential(
+        nn.Linear(4, 6), nn.LayerNorm(6), nn.GELU(), nn.BatchNorm1d(6), nn.SiLU(), nn.Softmax(-1)
+    ).eval()
     x = weft.randn(7, 4)
     program = export(model, (weft.randn(2, 4),), dynamic_shapes=({0: Dim("batch", max=50)},))
     made = program.run_decompositions()

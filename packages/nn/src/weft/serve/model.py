@@ -123,14 +123,14 @@ class InferenceModel:
 
     def _describe(self) -> None:
         """Take the inputs and outputs of a program, if it is one."""
-        if isinstance(self.source, Module) or (
-            isinstance(self.source, str | Path) and Path(self.source).suffix != ".pt2"
-        ):
+        source = self.source
+        is_file = isinstance(source, str | Path)
+        if isinstance(source, Module) or (is_file and Path(source).suffix != ".pt2"):
             return
         from weft.export import ExportedProgram, load
         from weft.serve.programs import Program
 
-        source = load(self.source) if isinstance(self.source, str | Path) else self.source
+        source = load(source) if is_file else source
         if not isinstance(source, ExportedProgram):
             raise TypeError(f"InferenceModel: expected a file, Module or ExportedProgram, got {type(source).__name__}")
         self._program = Program(source)
