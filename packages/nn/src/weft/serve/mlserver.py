@@ -7,6 +7,7 @@ from typing import Any
 
 from mlserver import MLModel, types
 from mlserver.errors import MLServerError
+from mlserver.utils import get_model_uri
 
 from weft.serve.batching import Batcher
 from weft.serve.model import InferenceModel
@@ -33,8 +34,8 @@ class WeftRuntime(MLModel):  # type: ignore[misc]
             declared = getattr(self, key)
             if declared:
                 options[key] = [each.model_dump(mode="json") for each in declared]
-        uri = parameters and parameters.uri
-        self.model = InferenceModel(uri, name=self.name, version=self.version, **options)
+        path = await get_model_uri(self.settings)  # relative to model-settings.json
+        self.model = InferenceModel(path, name=self.name, version=self.version, **options)
         await asyncio.to_thread(self.model.load)
         self.batcher = Batcher(self.model, max_wait)
         self.inputs, self.outputs = (
