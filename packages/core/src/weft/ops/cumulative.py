@@ -145,6 +145,8 @@ def _(grad, input, output, dim):
 @cumprod.onnx
 def _(graph, input, dim):
     """Of all prefixes: ONNX has no product that goes on."""
+    if not input.ndim:
+        return graph.Identity(input)
     products = graph.reduce("ReduceProd", graph.prefixes(input, dim, 1), [-1], False)
     return graph.last_to(products, dim, input.ndim)
 
@@ -229,6 +231,8 @@ def _(xp, input, dim):
 
 @logcumsumexp.onnx
 def _(graph, input, dim):
+    if not input.ndim:
+        return graph.Identity(input)
     sums = graph.reduce("ReduceLogSumExp", graph.prefixes(input, dim, -math.inf), [-1], False)
     return graph.last_to(sums, dim, input.ndim)
 

@@ -1038,6 +1038,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def _(graph, input, dim, index):
     if not input.ndim or not index.ndim:
         return graph.Gather(graph.Reshape(input, graph.sizes([-1])), index, axis=0)
+    if input.ndim != index.ndim:  # no positions
+        return graph.full_like(index, 0, input.dtype)
     return graph.GatherElements(input, index, axis=dim)
 
 

@@ -509,7 +509,7 @@ def _(graph, blocks):
     none, rows = graph.sizes([0]), []
     for number, each in enumerate(blocks):
         widths = [
-            graph.Sum(*part) if len(part) > 1 else part[0] if part else none
+            graph.ReduceSum(graph.Concat(*part, axis=0)) if part else none
             for part in (columns[:number], columns[number + 1 :])
         ]
         rows.append(graph.Pad(each, graph.Concat(none, widths[0], none, widths[1], axis=0)))

@@ -1484,7 +1484,7 @@ def _(grad, input, other):
 
 @logaddexp.onnx
 def _(graph, input, other):
-    distance = graph.Abs(graph.Sub(input, other))
+    distance = graph.where(graph.Equal(input, other), graph.value(0.0, input), graph.Abs(graph.Sub(input, other)))
     return graph.Add(graph.Max(input, other), graph.log1p(graph.Exp(graph.Neg(distance))))
 
 
@@ -1516,7 +1516,8 @@ def _(grad, input, other):
 
 @logaddexp2.onnx
 def _(graph, input, other):
-    power = graph.Pow(graph.value(2.0, input), graph.Neg(graph.Abs(graph.Sub(input, other))))
+    distance = graph.where(graph.Equal(input, other), graph.value(0.0, input), graph.Abs(graph.Sub(input, other)))
+    power = graph.Pow(graph.value(2.0, input), graph.Neg(distance))
     return graph.Add(graph.Max(input, other), graph.Div(graph.log1p(power), math.log(2)))
 
 

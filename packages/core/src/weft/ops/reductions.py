@@ -324,7 +324,7 @@ def _(grad, input, dim, keepdim):
 @nansum.onnx
 def _(graph, input, dim, keepdim):
     valid = graph.where(graph.is_nan(input), graph.value(0, input), input)
-    return graph.reduce("ReduceSum", valid, dim, keepdim)
+    return graph.reduce("ReduceSum", valid, dim if input.ndim else (), keepdim)
 
 
 @op(

@@ -287,7 +287,7 @@ def _(grad, input, output, ord, dim, keepdim):
 
 @vector_norm.onnx
 def _(graph, input, ord, dim, keepdim):
-    dims = range(input.ndim) if dim is None else dim
+    dims = () if not input.ndim else range(input.ndim) if dim is None else dim
     size = graph.Abs(input)
     if ord == 2:
         return graph.Sqrt(graph.reduce("ReduceSum", graph.Mul(input, input), dims, keepdim))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import weft
 from weft import Tensor
+from weft.library.checks import values_known
 from weft.nn import functional as F
 from weft.nn import init
 from weft.nn._docstrings import documented, sections_of
@@ -513,7 +514,7 @@ def _is_causal(mask: Tensor | None, is_causal: bool | None) -> bool:
     """Return the hint if there is one, else whether ``mask`` is the causal mask."""
     if is_causal is not None or mask is None or mask.dim() != 2:
         return bool(is_causal)
-    if mask.size(0) != mask.size(1):
+    if mask.size(0) != mask.size(1) or not values_known(mask):
         return False
     return bool((mask == _causal_mask(mask.size(0), mask.device, mask.dtype)).all())
 

@@ -108,7 +108,7 @@ class BuildingBlocks:
     def reduce(self, op_type: str, value: Any, dims: Iterable[int], keepdim: bool) -> Any:
         """A reduction along some dimensions; along none the value as it is."""
         dims = list(dims)
-        if not dims:
+        if not dims or value.shape == ():
             return self.Identity(value)
         return self.emit(op_type, value, self.sizes(dims), keepdims=int(keepdim))
 
@@ -214,6 +214,8 @@ class BuildingBlocks:
 
     def rolled(self, value: Any, shift: int, dim: int) -> Any:
         """A value moved along a dimension: its last part, and then its first."""
+        if value.shape is not None and value.shape[dim] == 0:
+            return self.Identity(value)
         start = self.Mod(self.sizes([-shift]), self.size(value, dim))
         return self.Concat(self.slice(value, dim, start, None), self.slice(value, dim, None, start), axis=dim)
 

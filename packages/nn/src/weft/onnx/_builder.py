@@ -13,6 +13,7 @@ from weft.onnx._blocks import BuildingBlocks
 
 __all__ = ["GraphBuilder", "OnnxExporterError", "UnsupportedArguments", "Value", "onnx_dtype"]
 
+UNARY = frozenset("Abs Exp Identity IsInf IsNaN Log Neg Not Reciprocal Relu Sign Sqrt".split())
 BOOLEAN = frozenset("And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Xor".split())
 INTEGER = frozenset("ArgMax ArgMin NonZero Shape Size".split())
 WITH_PLACES = frozenset("MaxPool TopK".split())  # their second output has the places of the first's elements
@@ -206,10 +207,12 @@ class GraphBuilder(BuildingBlocks):
         while given and not given[-1]:
             given.pop()
         names = [self.unique(self.base) for _ in range(outputs)]
-        attributes = {name: value for name, value in attributes.items() if value is not None}
+        attributes = {name: value for name, value in attributes.items() if value is not None and value != []}
         self.nodes.append(helper.make_node(op_type, given, names, name=names[0], domain=domain, **attributes))
         if dtype is None:
             dtype = weft.bool if op_type in BOOLEAN else weft.int64 if op_type in INTEGER else like and like.dtype
+        if shape is None and op_type in UNARY:
+            shape = like and like.shape
         made = [Value(name, shape, dtype) for name in names]
         if op_type in WITH_PLACES and outputs == 2:
             made[1].dtype = weft.int64

@@ -152,7 +152,7 @@ class Writer:
         results = [
             each
             for spec, each in zip(specs, output.args[0])
-            if spec.kind is OutputKind.USER_OUTPUT and isinstance(each, Node) and isinstance(self.values[each], Value)
+            if spec.kind is OutputKind.USER_OUTPUT and isinstance(each, Node) and isinstance(self.written(each), Value)
         ]
         if len(self.output_names) > len(results):
             raise ValueError(f"onnx.export: {len(self.output_names)} output_names for {len(results)} outputs")
@@ -211,10 +211,25 @@ class Writer:
         made.size = known
         return made
 
+    def written(self, node: Node) -> Any:
+        """The value of a node.
+
+        Raises
+        ------
+        OnnxExporterError
+            If it is a result that the operator in the file does not have.
+        """
+        value = self.values[node]
+        if value is None and node.op == "call_function":
+            op, number = node.args
+            line = op.meta.get("line", "")
+            raise OnnxExporterError(f"onnx.export: {op.target} at {line}: ONNX has no result number {number} of it")
+        return value
+
     def argument(self, arg: Any) -> Any:
         """An argument of a node with values in place of nodes."""
         if isinstance(arg, Node):
-            return self.values[arg]
+            return self.written(arg)
         if isinstance(arg, (list, tuple)):
             return tuple(self.argument(each) for each in arg)
         if isinstance(arg, slice):

@@ -174,13 +174,14 @@ def _(graph, query, key, value, mask, drawn, factor, is_causal):
         scores = graph.where(lower, scores, hidden)
     if mask is not None:
         scores = graph.where(mask, scores, hidden) if graph.is_bool(mask) else graph.Add(scores, mask)
-    weights = graph.Softmax(scores, axis=-1)
+    weights, sums = graph.Softmax(scores, axis=-1), graph.reduce("ReduceLogSumExp", scores, [-1], False)
     if mask is not None:  # queries that see nothing
         empty = graph.Equal(graph.reduce("ReduceMax", scores, [-1], True), hidden)
         weights = graph.where(empty, graph.value(0.0, query), weights)
+        sums = graph.where(graph.Squeeze(empty, graph.sizes([-1])), graph.value(math.inf, query), sums)
     if drawn is not None:
         weights = graph.Mul(weights, drawn)
-    return [graph.MatMul(weights, value), None]
+    return [graph.MatMul(weights, value), sums]
 
 
 def scores_array(xp: Any, query: Any, key: Any, mask: Any, factor: float, is_causal: bool) -> Any:

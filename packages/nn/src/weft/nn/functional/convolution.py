@@ -525,13 +525,22 @@ def convolution(count: int) -> tuple[Any, Any]:
 
     @by_input.onnx
     def _(graph, output_grad, weight, shape, stride, padding, dilation, groups):
-        """A transposed convolution: what it is longer by than the shortest result is ``output_padding``."""
+        """A transposed convolution: what it is longer by than the shortest result is ``output_padding``.
+
+        ONNX has that only up to the stride. More of it is taken from what the padding would crop, and else of zeros.
+        """
         more = []
         for dim, (s, p, d) in enumerate(zip(stride, padding, dilation), start=2):
             shortest = (graph.hint(output_grad.shape[dim]) - 1) * s - 2 * p + d * (weight.shape[dim] - 1) + 1
             more.append(graph.hint(shape[dim]) - shortest)
-        options = {"strides": stride, "pads": [*padding, *padding], "dilations": dilation, "group": groups}
-        return graph.ConvTranspose(output_grad, weight, output_padding=more if any(more) else None, **options)
+        options = {"strides": stride, "dilations": dilation, "group": groups}
+        if all(extra < s for extra, s in zip(more, stride)):
+            extra = more if any(more) else None
+            return graph.ConvTranspose(output_grad, weight, pads=[*padding, *padding], output_padding=extra, **options)
+        after = [max(p - extra, 0) for p, extra in zip(padding, more)]
+        zeros = [max(extra - p, 0) for p, extra in zip(padding, more)]
+        result = graph.ConvTranspose(output_grad, weight, pads=[*padding, *after], **options)
+        return graph.Pad(result, graph.sizes([0] * (2 + len(zeros)) + [0, 0, *zeros]))
 
     @forward.gradient("input")
     def _(grad, weight, input_shape, stride, padding, dilation, groups):

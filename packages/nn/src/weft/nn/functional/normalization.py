@@ -510,7 +510,7 @@ def layer_norm_array(xp: Any, input: Any, weight: Any, bias: Any, count: int, ep
 def _(graph, input, weight, bias, count, eps):
     if weight is None:
         weight = graph.full(input.shape[input.ndim - count :], 1.0, input.dtype)
-    return [graph.LayerNormalization(input, weight, bias, axis=-count, epsilon=eps), None, None]
+    return graph.LayerNormalization(input, weight, bias, outputs=3, axis=-count, epsilon=eps)
 
 
 def normalize_rows(xp: Any, rows: Any, weight: Any, bias: Any, eps: float, result: Any) -> tuple[Any, Any]:
@@ -916,7 +916,11 @@ def _(graph, input, weight, bias, groups, eps):
     rows = graph.Reshape(input, graph.sizes([0, groups, -1]))
     ones, zeros = (graph.full([groups], each, input.dtype) for each in (1.0, 0.0))
     normal = graph.Reshape(graph.InstanceNormalization(rows, ones, zeros, epsilon=eps), graph.shape_of(input))
-    return [graph.affine(normal, weight, bias, input.ndim), None, None]
+    mean = graph.reduce("ReduceMean", rows, [-1], True)
+    deviation = graph.Sub(rows, mean)
+    variance = graph.reduce("ReduceMean", graph.Mul(deviation, deviation), [-1], False)
+    inverse = graph.Reciprocal(graph.Sqrt(graph.Add(variance, eps)))
+    return [graph.affine(normal, weight, bias, input.ndim), graph.Squeeze(mean, graph.sizes([-1])), inverse]
 
 
 def group_norm_formula(grad: Tensor, input: Tensor, weight: Any, groups: int, eps: float) -> tuple[Any, ...]:

@@ -854,21 +854,32 @@ def _(grad, later_outputs, input_shape):
 
 @adaptive_max_pool_with_indices.onnx
 def _(graph, input, out):
+    flat = graph.Reshape(input, graph.sizes([0, 0, -1]))
     if all(each == 1 for each in out):
-        flat = graph.Reshape(input, graph.sizes([0, 0, -1]))
-        shape = graph.sizes([0, 0, *out])
-        return [
-            graph.Reshape(each, shape)
-            for each in (graph.ReduceMax(flat, graph.sizes([-1])), graph.ArgMax(flat, axis=-1))
-        ]
-    if not all(isinstance(each, int) for each in input.shape[2:]):
+        found = graph.ReduceMax(flat, graph.sizes([-1])), graph.ArgMax(flat, axis=-1)
+        return [graph.Reshape(each, graph.sizes([0, 0, *out])) for each in found]
+    if not all(isinstance(each, int) for each in (*input.shape[2:], *out)):
         graph.refuse("windows whose size depends on the input's")
-    for dim, (size, count) in enumerate(zip(input.shape[2:], out), start=2):
-        bounds = segments(size, count)
-        longest = max(stop - start for start, stop in bounds)
-        places = numpy.array([[min(start + k, stop - 1) for k in range(longest)] for start, stop in bounds])
-        input = graph.reduce("ReduceMax", graph.Gather(input, graph.constant(places), axis=dim), [dim + 1], False)
-    return [input, None]
+    places = graph.constant(window_elements(input.shape[2:], out))
+    windows = graph.Gather(flat, places, axis=2)  # (N, C, windows, elements)
+    best = graph.ArgMax(windows, axis=-1)
+    index = graph.GatherElements(graph.Expand(places, graph.shape_of(windows)), best, axis=-1)
+    return [
+        graph.Reshape(each, graph.sizes([0, 0, *out])) for each in (graph.ReduceMax(windows, graph.sizes([-1])), index)
+    ]
+
+
+def window_elements(spatial: Sizes, out: Sizes) -> Any:
+    """For each window of adaptive pooling a row of positions; shorter ones have their last elements again."""
+    numbers = numpy.arange(math.prod(spatial)).reshape(spatial)
+    bounds = [segments(n, o) for n, o in zip(spatial, out)]
+    longest = [max(stop - start for start, stop in each) for each in bounds]
+    rows = []
+    for cell in offsets(out):
+        ends = [bounds[dim][at] for dim, at in enumerate(cell)]
+        along = [[min(start + k, stop - 1) for k in range(n)] for (start, stop), n in zip(ends, longest)]
+        rows.append(numbers[numpy.ix_(*along)].reshape(-1))
+    return numpy.stack(rows)
 
 
 def adaptive_maximum(count: int) -> tuple[Any, Any]:

@@ -61,10 +61,11 @@ def _(graph, input, kernel_size, dilation, padding, stride, out):
         graph.refuse("a number of channels that may change")
     places = numpy.tile(numpy.eye(count), (channels, 1)).reshape(channels * count, 1, *kernel_size)
     pads = [*padding, *padding]
+    length = math.prod(out) if all(isinstance(each, int) for each in out) else -1
     columns = graph.Conv(
         input, graph.constant(places, input), strides=stride, pads=pads, dilations=dilation, group=channels
     )
-    return graph.Reshape(columns, graph.sizes([0, channels * count, -1]))
+    return graph.Reshape(columns, graph.sizes([0, channels * count, length]))
 
 
 @op(tensors="input", result="same", compute_dtype="float32", namespace="nn", name="fold", vmap="merged", linear="input")
