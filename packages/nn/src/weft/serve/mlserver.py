@@ -25,6 +25,8 @@ class WeftRuntime(MLModel):  # type: ignore[misc]
     before they are checked, so that one wrong shape fails all of a batch.
     """
 
+    batcher: Batcher | None = None
+
     async def load(self) -> bool:
         """Load and warm, beside the loop that answers whether the server lives; then MLServer calls it ready."""
         parameters = self.settings.parameters
@@ -47,12 +49,14 @@ class WeftRuntime(MLModel):  # type: ignore[misc]
     async def predict(self, payload: types.InferenceRequest) -> types.InferenceResponse:
         """Answer a request; what is wrong with it is a 400."""
         content = payload.model_dump(mode="json", exclude_none=True)
+        assert self.batcher is not None  # MLServer asks no model that is not loaded
         try:
             return types.InferenceResponse(**await self.batcher.infer(content))
         except InferenceError as error:
             raise MLServerError(str(error), error.status) from error
 
     async def unload(self) -> bool:
-        """End the thread that runs the model."""
-        self.batcher.close()
+        """End the thread that runs the model, if there is one: MLServer unloads also what failed to load."""
+        if self.batcher is not None:
+            self.batcher.close()
         return True

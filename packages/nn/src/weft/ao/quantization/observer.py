@@ -132,6 +132,8 @@ class UniformQuantizationObserverBase(ObserverBase):
     ------
     ValueError
         If only one of ``quant_min`` and ``quant_max`` is given, or they do not hold 0.
+    NotImplementedError
+        If unsigned integers are to be used symmetrically and with one bit less.
     """
 
     eps: Tensor
@@ -153,6 +155,8 @@ class UniformQuantizationObserverBase(ObserverBase):
             raise ValueError(f"{type(self).__name__}: dtype must be one of {[*LIMITS]}, got {dtype}")
         if reduce_range and dtype not in (weft.qint8, weft.int8, weft.quint8, weft.uint8):
             raise ValueError(f"{type(self).__name__}: reduce_range is for 8 bits, got {dtype}")
+        if reduce_range and qscheme in SYMMETRIC and dtype in (weft.quint8, weft.uint8):  # 128 is the middle of 8 bits
+            raise NotImplementedError("Cannot reduce range for symmetric quantization for quint8")
         self.qscheme = qscheme
         self.reduce_range = reduce_range
         self.has_customized_qrange = quant_min is not None or quant_max is not None
