@@ -52,6 +52,7 @@ def threads(request):
 @pytest.fixture
 def always(monkeypatch):
     monkeypatch.setattr(blas, "MIN_SIZE_BY_VECTOR", 1)
+    monkeypatch.setattr(blas, "MIN_SIZE", 1)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -109,6 +110,36 @@ def test_one_row_through_a_linear_map(dtype, shape, bias):
     result = weft.nn.functional.linear(x, weight, bias).numpy()
     assert result.shape == expected.shape
     np.testing.assert_allclose(result, expected, rtol=0, atol=1e-4 if dtype is weft.float32 else 1e-11)
+
+
+@compiled
+@pytest.mark.parametrize("shape", [(1500, 900), (1501, 899), (6, 1), (1, 9)], ids=str)
+@pytest.mark.parametrize("with_bias", [False, True])
+def test_one_row_of_bfloat16_is_rounded_once(always, shape, with_bias, threads):
+    weft.manual_seed(0)
+    row, weight = weft.randn(1, 1, shape[1]).bfloat16(), weft.randn(shape).bfloat16()
+    bias = weft.randn(shape[0]).bfloat16() if with_bias else None
+    found = weft.nn.functional.linear(row, weight, bias)
+    exact = row.double() @ weight.double().T + (0 if bias is None else bias.double())
+    assert found.shape == (1, 1, shape[0])
+    assert found.dtype is weft.bfloat16
+    step = 2.0**-8 * exact.abs() + 1e-5  # half of the last place, and what the sums in float32 lose
+    assert ((found.double() - exact).abs() <= step).all()
+    weft.set_num_threads(1)
+    assert weft.equal(found, weft.nn.functional.linear(row, weight, bias))
+
+
+@compiled
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [weft.float32, weft.bfloat16])
+def test_one_row_however_the_weight_lies(always, dtype, layout):
+    rng = np.random.default_rng(0)
+    row, weight = (LAYOUTS[layout](rng.standard_normal(shape).astype(dtype.numpy)) for shape in ((1, 50), (30, 50)))
+    expected = row.astype(float) @ weight.astype(float).T
+    found = blas.one_row(row, weight, None)
+    if found is not None:
+        np.testing.assert_allclose(found.astype(float), expected, rtol=2**-7, atol=1e-2)
+    assert (found is None) == (layout in ("transposed", "in pieces", "not aligned"))
 
 
 @compiled

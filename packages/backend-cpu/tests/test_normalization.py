@@ -15,7 +15,8 @@ def kernels(name, element=weft.float32):
     def generic(*args):
         return registry[name].generic(np, *args)
 
-    return generic, libraries.kernel(name, element, generic).large
+    kernel = libraries.kernel(name, element, generic)
+    return generic, getattr(kernel, "large", kernel)  # one kernel for all sizes, or that for large arrays
 
 
 def random(*shape):

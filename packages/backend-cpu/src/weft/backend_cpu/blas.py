@@ -13,7 +13,7 @@ from weft.backend import hold_during_fork, in_order
 from weft.backend_cpu import libraries, threads
 from weft.backend_cpu.registry import MIN_SIZE
 
-__all__ = ["addmm", "linear", "matmul", "wide_product"]
+__all__ = ["addmm", "linear", "matmul", "one_row", "wide_product"]
 
 MAX_INTEGER_LOOP = 512
 """Multiplications up to which NumPy's own loop over integers is no slower (measured)."""
@@ -86,22 +86,35 @@ def by_vector(input: Any, other: Any) -> Any:
         matrix, vector, shape = other.swapaxes(-1, -2), input[..., 0, :], (1, -1)
     else:
         return None
-    from weft.backend_cpu.compiled.kernels.matrix_vector import product
-
-    made = product(matrix, vector)
+    made = loops().product(matrix, vector)
     return made if made is None or len(shape) == 1 else made.reshape(*made.shape[:-1], *shape)
+
+
+def loops() -> Any:
+    """The compiled loops, which bring Numba: imported when they are first wanted."""
+    from weft.backend_cpu.compiled.kernels import matrix_vector
+
+    return matrix_vector
+
+
+def one_row(row: Any, weight: Any, bias: Any) -> Any:
+    """`linear` of a single row in a compiled loop that reads the weight once; None where NumPy's is no slower."""
+    if weight.size < (MIN_SIZE_BY_VECTOR if weight.itemsize > 2 else MIN_SIZE) or not libraries.has_numba():
+        return None
+    return loops().row_product(row, weight, bias) if row.dtype == weight.dtype else None
 
 
 def linear(input: Any, weight: Any, bias: Any) -> Any:
     """``input @ weight.T + bias``, all but the last dimension of the input being rows."""
+    if input.size == weight.shape[1] and (product := one_row(input, weight, bias)) is not None:
+        return product
     rows = input
     if input.ndim != 2:
         *shape, size = input.shape
         rows = in_order(numpy, input).reshape(math.prod(shape), size)
-    product = by_vector(rows, weight.T) if rows.shape[0] == 1 and weight.size >= MIN_SIZE_BY_VECTOR else None
-    if product is None and (rows.shape[1] == 1 or rows.size * weight.shape[0] >= MAX_SERIAL):
+    if rows.shape[1] == 1 or rows.size * weight.shape[0] >= MAX_SERIAL:
         product = in_turn(product_of(rows), rows, weight.T)
-    elif product is None:
+    else:
         product = numpy.dot(rows, weight.T)
     if bias is not None:
         product += bias

@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 
 from weft.backend import in_order
+from weft.backend_cpu.blas import one_row
 from weft.backend_cpu.onednn.library import UnsupportedError, call, make
 from weft.backend_cpu.onednn.primitives import (
     BIAS,
@@ -210,6 +211,8 @@ def linear(generic: Callable[..., Array]) -> Callable[..., Array]:
     def run(input: Array, weight: Array, bias: Array | None) -> Array:
         shape = input.shape
         columns, inner = weight.shape
+        if input.size == inner and inner and (row := one_row(input, weight, bias)) is not None:
+            return row
         if is_small(input.size * columns, input) or columns < 2 or not inner or input.size < 2 * inner:
             return generic(input, weight, bias)
         if bias is not None and bias.shape != (columns,):

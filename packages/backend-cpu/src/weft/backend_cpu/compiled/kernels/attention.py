@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend_cpu.compiled.codegen.array_header import array_at
+from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, size_at, stride_at, word_at
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximum
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.layouts import contiguous, flat
@@ -21,6 +21,9 @@ from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 REAL = "float32 float64"
 SCORES = 1 << 16  # that are computed at a time: they and their gradients stay in the second cache
 MAX_QUERIES, MAX_CAUSAL_QUERIES = 128, 32  # at a time; with fewer of them more hidden keys are left out
+
+
+FEW = 8  # queries for which keys are not arranged: they would be read no more often than that
 
 
 @loop
@@ -173,6 +176,57 @@ def attention(places, strides, shape, factor, causal, mask, mask_strides, noise,
     parallel(attend, arguments, sums.shape[0], work)
 
 
+# Few queries, as of one new token: keys and values are read where they lie, once for each query.
+
+
+@loop
+def attend_few(places, query_steps, key_steps, value_steps, shape, factor, sums, lo, hi):
+    heads, length, sources, width, value_width = shape
+    hidden, columns = like(sums[0], -math.inf), np.uintp(value_width)
+    scores = np.empty(sources, sums.dtype)
+    for head in range(lo, hi):
+        b, h = np.intp(head) // heads, np.intp(head) % heads
+        k, v = places[1] + b * key_steps[0] + h * key_steps[1], places[2] + b * value_steps[0] + h * value_steps[1]
+        for i in range(length):
+            number = np.intp(head) * length + i
+            x = array_at(places[0] + b * query_steps[0] + h * query_steps[1] + i * query_steps[2], width, sums)
+            o = array_at(places[3] + number * value_width * sums.itemsize, value_width, sums)
+            most, total = hidden, like(hidden, 0.0)
+            for j in range(sources):
+                row, score = array_at(k + j * key_steps[2], width, sums), like(hidden, 0.0)
+                for d in range(np.uintp(width)):
+                    score += row[d] * x[d]
+                scores[j] = score * like(score, factor)
+            for j in range(np.uintp(sources)):
+                most = maximum(most, scores[j])
+            for j in range(np.uintp(sources)):
+                power = exp(scores[j] - most)
+                scores[j] = power
+                total += power
+            for d in range(columns):
+                o[d] = 0
+            for j in range(sources):
+                row, weight = array_at(v + j * value_steps[2], value_width, sums), scores[j]
+                for d in range(columns):
+                    o[d] += weight * row[d]
+            for d in range(columns):
+                o[d] /= total
+            sums[number] = most + log(total)
+
+
+@launcher
+def attention_of_few(query, key, value, output, sums, example, factor):
+    shape = size_at(query, 1), size_at(query, 2), size_at(key, 2), size_at(query, 3), size_at(value, 3)
+    count = size_at(query, 0) * shape[0]
+    places = word_at(query + HEAD), word_at(key + HEAD), word_at(value + HEAD), word_at(output + HEAD)
+    query_steps = stride_at(query, 0), stride_at(query, 1), stride_at(query, 2)
+    key_steps = stride_at(key, 0), stride_at(key, 1), stride_at(key, 2)
+    value_steps = stride_at(value, 0), stride_at(value, 1), stride_at(value, 2)
+    totals = array_at(word_at(sums + HEAD), count * shape[1], example)
+    work = count * shape[1] * shape[2] * (shape[3] + shape[4])
+    parallel(attend_few, (places, query_steps, key_steps, value_steps, shape, factor, totals), count, work)
+
+
 @loop
 def weights_again(scores, rows, width, first, causal, sums):
     """The softmax of rows, by the logarithms of their sums."""
@@ -305,10 +359,34 @@ def product_work(shape: tuple[int, ...], batch: int) -> int:
     return batch * heads * length * sources * (width + value_width + 32) // 16
 
 
+EXAMPLES = {char: np.zeros(1, char) for char in "fd"}  # of the dtypes, for launchers
+
+
+def of_few(query: Any, key: Any, value: Any, factor: float) -> Any:
+    """Attention of few queries to all keys; None where one of the arrays does not lie, or fit, as the loops read it."""
+    arrays = query, key, value
+    size = query.itemsize
+    if any(each.ndim != 4 or not each.size or each.strides[3] != size or each.dtype != query.dtype for each in arrays):
+        return None
+    if query.shape[:2] != key.shape[:2] or key.shape[:3] != value.shape[:3] or query.shape[3] != key.shape[3]:
+        return None
+    if not (query.flags.aligned and key.flags.aligned and value.flags.aligned):
+        return None
+    output, sums = np.empty((*query.shape[:3], value.shape[3]), query.dtype), np.empty(query.shape[:3], query.dtype)
+    example = EXAMPLES[query.dtype.char]
+    attention_of_few(id(query), id(key), id(value), id(output), id(sums), example, float(factor))
+    return output, sums
+
+
 @register_kernel("nn::attention", dtypes=REAL, min_size=MIN_SIZE, checks_size=True)
 def attention_kernel(generic: Any) -> Any:
     def run(query: Any, key: Any, value: Any, mask: Any, noise: Any, factor: float, is_causal: bool) -> Any:
-        found = prepared(query, key, value, mask, noise) if query.size >= MIN_SIZE else None
+        is_large = query.size >= MIN_SIZE
+        if not is_large and mask is None and noise is None and not is_causal and query.shape[-2] <= FEW:
+            few = of_few(query, key, value, factor)
+            if few is not None:
+                return few
+        found = prepared(query, key, value, mask, noise) if is_large else None
         if found is None:
             return generic(query, key, value, mask, noise, factor, is_causal)
         heads, shape, hidden, drawn = found

@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from weft import bfloat16
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_at
+from weft.backend_cpu.compiled.codegen.float16 import BITS, value_at
 from weft.backend_cpu.compiled.codegen.mathematics import like
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 
-__all__ = ["product"]
+__all__ = ["product", "row_product"]
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
@@ -118,6 +120,41 @@ def multiply_columns(matrix, vector, result, example, step, terms, count, places
                     total[i] += line[i]
 
 
+# One row by the rows of a weight: a layer's map of one token. The weight may be of bfloat16, the others of float32.
+
+
+@loop
+def weight_loop(weight, step, x, y, like_weight, lo, hi):
+    terms, rows = np.uintp(x.size), np.uintp(y.size)
+    for group in range(lo, hi):
+        row = group * FOUR
+        at = weight + np.int64(row) * step
+        if rows - row >= FOUR:
+            a, b = array_at(at, terms, like_weight), array_at(at + step, terms, like_weight)
+            c, d = array_at(at + 2 * step, terms, like_weight), array_at(at + 3 * step, terms, like_weight)
+            of_a = of_b = of_c = of_d = like(y[0], 0.0)
+            for i in range(terms):
+                of_a += value_at(a, i) * x[i]
+                of_b += value_at(b, i) * x[i]
+                of_c += value_at(c, i) * x[i]
+                of_d += value_at(d, i) * x[i]
+            y[row], y[row + ONE], y[row + ONE + ONE], y[row + FOUR - ONE] = of_a, of_b, of_c, of_d
+        else:
+            for other in range(rows - row):
+                a, total = array_at(at, terms, like_weight), like(y[0], 0.0)
+                for i in range(terms):
+                    total += value_at(a, i) * x[i]
+                y[row + other] = total
+                at += step
+
+
+@launcher
+def multiply_weight(weight, row, result, like_weight, example, step, terms, count):
+    x, y = array_at(word_at(row + HEAD), terms, example), array_at(word_at(result + HEAD), count, example)
+    groups = (np.uintp(count) + FOUR - ONE) // FOUR
+    parallel(weight_loop, (word_at(weight + HEAD), step, x, y, like_weight), groups, count * terms)
+
+
 # From Python
 
 
@@ -188,3 +225,37 @@ def product(matrix: Array, vector: Array) -> Array | None:
     example = EXAMPLES[matrix.dtype.char]
     plan.launch(id(matrix), id(vector), id(made), example, plan.step, plan.terms, plan.sums, plan.places)
     return made
+
+
+BFLOAT = bfloat16.numpy
+WEIGHTS = {**{each.dtype: each for each in EXAMPLES.values()}, BFLOAT: np.zeros(1, BITS[BFLOAT])}  # for launchers
+
+
+def row_product(row: Array, weight: Array, bias: Array | None) -> Array | None:
+    """``row @ weight.T + bias``, computed in float32 and rounded once where they are of bfloat16.
+
+    Parameters
+    ----------
+    row : array, shape (..., m), of m elements
+    weight : array, shape (n, m)
+        Not empty, of the dtype of row.
+    bias : array, shape (n,), optional
+
+    Returns
+    -------
+    array, shape (..., n)
+        None where no loop takes the weight: of another dtype, or with rows that are not contiguous.
+    """
+    like_weight = WEIGHTS.get(weight.dtype)
+    if like_weight is None or weight.strides[1] != weight.itemsize or not weight.flags.aligned:
+        return None
+    is_half = weight.dtype == BFLOAT
+    x = row.astype(np.float32) if is_half else row
+    if not (x.flags.c_contiguous and x.flags.aligned):
+        x = np.ascontiguousarray(x)
+    made = np.empty((*row.shape[:-1], weight.shape[0]), x.dtype)
+    example = EXAMPLES[x.dtype.char]
+    multiply_weight(id(weight), id(x), id(made), like_weight, example, weight.strides[0], x.size, made.size)
+    if bias is not None:
+        made += bias.astype(np.float32) if is_half else bias
+    return made.astype(BFLOAT) if is_half else made
