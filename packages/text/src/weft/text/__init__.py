@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from weft.text import functional as functional
     from weft.text import models as models
     from weft.text import nn as nn
+    from weft.text import prototype as prototype
     from weft.text import transforms as transforms
     from weft.text import utils as utils
     from weft.text import vocab as vocab
@@ -40,5 +41,5 @@ else:
             "tokenizers": "BPETokenizer CharTokenizer PretrainedTokenizer Tokenizer WordTokenizer",
             "vocab": "Vocab build_vocab_from_iterator",
         },
-        "data datasets functional models nn transforms utils vocab",
+        "data datasets functional models nn prototype transforms utils vocab",
     )
