@@ -220,6 +220,27 @@ def test_an_error_names_the_node():
     assert caught.value.__notes__ == ["in node 'flatten' (Reshape) of the ONNX graph"]
 
 
+@pytest.mark.parametrize(
+    "node",
+    [
+        helper.make_node("StringSplit", ["x"], ["y"]),
+        helper.make_node("ScatterElements", ["x", "x", "x"], ["y"], reduction="none of them"),
+        helper.make_node("LpPool", ["x"], ["y"], kernel_shape=[1], p=0),
+        helper.make_node("Split", ["x"], ["y"], num_outputs=0),
+    ],
+    ids=lambda node: node.op_type,
+)
+def test_values_and_attributes_that_an_operator_does_not_take_are_value_errors(node):
+    with pytest.raises(ValueError, match=node.op_type):
+        weft.onnx.load(chain([node]))(weft.zeros(1, 1, 1))
+
+
+def test_names_that_are_no_text_are_refused():
+    data = chain([helper.make_node("Relu", ["x"], ["y"], name="name-of-the-node")]).SerializeToString()
+    with pytest.raises(ValueError, match="is no text in UTF-8"):
+        weft.onnx.load(data.replace(b"name-of", b"\xff\xfeme-of"))
+
+
 def chain(nodes, **options):
     return model_of(nodes, [value("x")], [value("y")], **options)
 

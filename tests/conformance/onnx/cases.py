@@ -1,10 +1,10 @@
-"""The node cases of ``onnx.backend.test``, run by weft, and the list of those that pass.
+"""The cases of ``onnx.backend.test``, run by weft, and the list of those that pass.
 
     python tests/conformance/onnx/cases.py            # all cases: counts, and what fails
     python tests/conformance/onnx/cases.py --update   # add what passes to the list
 
-The cases are in 190 modules of the package, one for each operator or so, which compute them when they are imported: a
-run that takes some of the modules is as much quicker.
+The node cases are in 190 modules of the package, one for each operator or so, which compute them when they are
+imported: a run that takes some of the modules is as much quicker. Others are stored as files.
 """
 
 from __future__ import annotations
@@ -22,12 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+from onnx import numpy_helper
 from onnx.backend.test.case import node
+from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner, _normalize_tensor
 
 from weft.onnx.backend import WeftBackend
 
 LIST = Path(__file__).with_name("passing.json")
+STORED = ("simple", "pytorch-converted", "pytorch-operator")
 NARROW = set(range(17, 30))  # TensorProto.DataType of 8-bit floating point and of 2 and 4 bits
 COUNTED = "neither expanded nor of small types"
 
@@ -48,16 +51,42 @@ def cases_of(module: str) -> tuple[Any, ...]:
     return tuple(node._NodeTestCases[before:])
 
 
+@cache
+def stored_cases() -> dict[str, Any]:
+    """The cases that are files, by name."""
+    return {case.name: case for kind in STORED for case in load_model_tests(kind=kind)}
+
+
+def stored_sets(case: Any, model: Any) -> Iterator[tuple[list[Any], list[Any]]]:
+    """The inputs and outputs of a case that is files."""
+    for folder in sorted(Path(case.model_dir).glob("test_data_set_*")):
+        yield read_values(folder, "input", model.graph.input), read_values(folder, "output", model.graph.output)
+
+
+def read_values(folder: Path, name: str, values: Any) -> list[Any]:
+    """The arrays, or sequences of them, of a folder."""
+    made = []
+    for number, value in enumerate(values):
+        if (path := folder / f"{name}_{number}.pb").exists():
+            is_tensor = value.type.HasField("tensor_type")
+            message = (onnx.TensorProto if is_tensor else onnx.SequenceProto).FromString(path.read_bytes())
+            made.append((numpy_helper.to_array if is_tensor else numpy_helper.to_list)(message))
+    return made
+
+
 def check(case: Any) -> None:
     """Run a case and compare its outputs, as ``onnx.backend.test.runner`` does."""
-    prepared = WeftBackend.prepare(case.model, "CPU")
-    for inputs, outputs in case.data_sets:
+    model = onnx.load(Path(case.model_dir, "model.onnx")) if case.model is None else case.model
+    prepared = WeftBackend.prepare(model, "CPU")
+    for inputs, outputs in stored_sets(case, model) if case.model is None else case.data_sets:
         results = prepared.run([_normalize_tensor(each) for each in inputs])
         Runner.assert_similar_outputs([_normalize_tensor(each) for each in outputs], results, case.rtol, case.atol)
 
 
 def group(case: Any) -> str:
     """Of which kind a case is."""
+    if case.model is None:
+        return "stored"
     if "_expanded" in case.name:
         return "expanded"
     values = [*case.model.graph.input, *case.model.graph.output]
@@ -80,7 +109,7 @@ def listed() -> set[str]:
 
 def outcomes() -> Iterator[tuple[Any, Exception | None]]:
     """Run all cases."""
-    for case in itertools.chain.from_iterable(map(cases_of, modules())):
+    for case in [*itertools.chain.from_iterable(map(cases_of, modules())), *stored_cases().values()]:
         try:
             check(case)
         except Exception as error:

@@ -138,6 +138,7 @@ class Builder:
 
     def define(self, scope: Scope, name: str, constant: int | None) -> None:
         """Give a name to a value."""
+        check_texts(name)
         if not name or name in scope.names:
             raise ValueError(f"onnx.load: the name {name!r} is given to two values of one graph, or is empty")
         scope.names[name] = constant
@@ -158,6 +159,8 @@ class Builder:
 
     def add(self, node: Any, opsets: dict[str, int], scope: Scope, steps: list[Step], calls: tuple[Any, ...]) -> None:
         """Append the step of a node, or those of the function of the file that it calls."""
+        check_texts(node.name, node.op_type, node.domain, node.overload, *node.input, *node.output)
+        check_texts(*(text for each in node.attribute for text in (each.name, each.ref_attr_name)))
         self.nodes += 1
         if self.nodes > MOST_NODES:
             raise ValueError(f"onnx.load: the graph has more than {MOST_NODES} nodes when its functions are inlined")
@@ -276,6 +279,13 @@ class Builder:
             (names[inner], outer) for inner, outer in zip(function.output, node.output) if inner in function.input
         ]
         return inlined + [identity(inner, outer) for inner, outer in passed if outer]
+
+
+def check_texts(*texts: Any) -> None:
+    """Refuse names that are no UTF-8: protobuf hands them out as bytes."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValueError(f"onnx.load: {text!r} is no text in UTF-8")
 
 
 def domain_of(message: Any) -> str:

@@ -11,6 +11,8 @@ from weft.onnx._importer.registry import Operator
 __all__ = ["Context", "Program", "Step"]
 
 CPU = weft.device("cpu")
+# What comes of a value or attribute of another kind than an operator takes: a list for a tensor, a mode that is none.
+UNFITTING = (ArithmeticError, AttributeError, KeyError, StopIteration)
 
 
 class Context:
@@ -149,6 +151,7 @@ class Program:
         ------
         ValueError
             If there are other than so many inputs.
+            Also if a node's values or attributes are of another kind than its operator takes.
         Exception
             What an operator raises, with a note that names its node.
         """
@@ -161,6 +164,11 @@ class Program:
         for step in self.steps:
             try:
                 step.run(scope, context)
+            except UNFITTING as error:
+                raise ValueError(
+                    f"{step.name} of the ONNX graph does not run with its inputs and attributes: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
             except Exception as error:
                 error.add_note(f"in {step.name} of the ONNX graph")
                 raise

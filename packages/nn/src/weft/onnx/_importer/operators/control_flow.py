@@ -44,9 +44,13 @@ def scan(
     scan_output_axes: Any = None,
     scan_output_directions: Any = None,
 ) -> Any:
+    if not 0 < num_scan_inputs <= len(inputs):
+        raise ValueError(f"Scan: num_scan_inputs is {num_scan_inputs}, and the node has {len(inputs)} inputs")
     number = len(inputs) - num_scan_inputs
     state, sequences = list(inputs[:number]), inputs[number:]
     results = body.num_outputs - number
+    if results < 0:
+        raise ValueError(f"Scan: its body has {body.num_outputs} outputs and {number} states")
     input_axes, output_axes = scan_input_axes or [0] * num_scan_inputs, scan_output_axes or [0] * results
     backward_in, backward_out = scan_input_directions or [0] * num_scan_inputs, scan_output_directions or [0] * results
     rows = [

@@ -214,8 +214,11 @@ def image_decoder(encoded_stream: Any, *, pixel_format: str = "RGB") -> Any:
         raise ImportError("ImageDecoder: needs the package pillow; install it with: pip install pillow") from error
     if pixel_format not in ("RGB", "BGR", "Grayscale"):
         raise ValueError(f"ImageDecoder: the pixel_format {pixel_format!r} is not known")
-    image = Image.open(io.BytesIO(bytes(encoded_stream.cpu().numpy())))
-    pixels = np.array(image.convert("L" if pixel_format == "Grayscale" else "RGB"))
+    try:
+        image = Image.open(io.BytesIO(bytes(encoded_stream.cpu().numpy())))
+        pixels = np.array(image.convert("L" if pixel_format == "Grayscale" else "RGB"))
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ValueError(f"ImageDecoder: this is no image that Pillow reads: {error}") from error
     pixels = pixels.reshape(*pixels.shape[:2], -1)
     return weft.tensor(pixels[:, :, ::-1].copy() if pixel_format == "BGR" else pixels, device=encoded_stream.device)
 

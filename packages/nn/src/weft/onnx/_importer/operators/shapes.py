@@ -97,10 +97,13 @@ def concat(*inputs: Any, axis: int = 1) -> Any:
 def split(input: Any, split: Any = None, *, axis: int = 0, num_outputs: int | None = None, outputs: int) -> Any:
     axis = normalized_axes(axis, input.ndim, "Split")[0]
     length = input.shape[axis]
+    if num_outputs is not None and num_outputs < outputs:
+        raise ValueError(f"Split: num_outputs is {num_outputs}, and the node has {outputs} outputs")
     if split is None:
-        count = num_outputs or outputs
+        count = outputs if num_outputs is None else num_outputs
         each = -(-length // count)
-        split = [max(min(each, length - k * each), 0) for k in range(count)]
+        split = [max(min(each, length - k * each), 0) for k in range(outputs)]
+        split.append(length - sum(split))  # outputs at the end that nothing uses
     return tuple(input.split(split, axis))
 
 
