@@ -28,6 +28,7 @@ def test_ready_means_warmed(served):
 def test_state_and_metadata(served):
     assert served.ask("GET", "/v2/health/live")[0] == 200
     assert served.ask("GET", "/v2/health/ready")[0] == 200
+    assert {"name", "version", "extensions"} <= set(served.ask("GET", "/v2")[1])
     status, metadata = served.ask("GET", "/v2/models/line")
     assert status == 200
     assert metadata["name"] == "line"

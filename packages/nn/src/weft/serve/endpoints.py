@@ -75,7 +75,7 @@ class Endpoints:
             raise InferenceError(f"{method} is not for /{'/'.join(parts)}", status=405)
         match parts:
             case ["v2"]:
-                return 200, {"name": "weft", "version": weft.__version__, "extensions": []}
+                return 200, server_metadata()
             case ["v2", "health", "live"]:
                 return 200, {"live": True}
             case ["v2", "health", "ready"]:
@@ -107,6 +107,11 @@ class Endpoints:
         """End the threads that run the models."""
         for batcher in self.batchers.values():
             batcher.close()
+
+
+def server_metadata() -> dict[str, Any]:
+    """What the protocol's root says: the server's name, its version, and that it has no extensions."""
+    return {"name": "weft", "version": weft.__version__, "extensions": []}
 
 
 def _readiness(ready: bool) -> tuple[int, dict[str, Any]]:

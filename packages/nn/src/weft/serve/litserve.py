@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from weft import Tensor
 from weft.serve.batching import Result, run_batch
+from weft.serve.endpoints import server_metadata
 from weft.serve.model import InferenceModel
 from weft.serve.protocol import InferenceError
 
@@ -94,7 +95,7 @@ class WeftAPI(LitAPI):  # type: ignore[misc]
 def make_server(api: WeftAPI, **options: Any) -> LitServer:
     """Return a LitServer of the protocol's paths.
 
-    Beside inference: ``/v2/health/live``, ``/v2/health/ready``, ``/v2/models/NAME`` and ``/v2/models/NAME/ready``.
+    Beside inference: ``/v2``, ``/v2/health/live``, ``/v2/health/ready``, ``/v2/models/NAME`` and ``/v2/models/NAME/ready``.
     Errors of LitServe and its framework have the protocol's form, and a body that is no JSON gets a 400.
 
     Parameters
@@ -110,6 +111,9 @@ def make_server(api: WeftAPI, **options: Any) -> LitServer:
     """
     model = api.model
     server = LitServer(api, healthcheck_path="/v2/health/ready", **options)
+
+    async def root() -> dict[str, Any]:
+        return server_metadata()
 
     async def live() -> dict[str, bool]:
         return {"live": True}
@@ -127,6 +131,7 @@ def make_server(api: WeftAPI, **options: Any) -> LitServer:
             return JSONResponse({"error": f"the request is not JSON: {error.__cause__}"}, 400)
         return JSONResponse({"error": str(getattr(error, "detail", error))}, getattr(error, "status_code", 500))
 
+    server.app.add_api_route("/v2", root)
     server.app.add_api_route("/v2/health/live", live)
     server.app.add_api_route(f"/v2/models/{model.name}", metadata)
     server.app.add_api_route(f"/v2/models/{model.name}/ready", ready)
