@@ -44,25 +44,23 @@ def test_an_answer_has_the_models_numbers(served):
     assert output["data"] == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"shape": [1, 4], "data": [1.0] * 4},
-        {"shape": [3]},
-        {"shape": [2, 3]},
-        {"datatype": "INT64"},
-        {"name": "y"},
-        {"data": [1.0, "two", 3.0]},
-        {"data": [1.0, 2.0]},
-        {"data": [1e300, 0.0, 0.0]},
-    ],
-    ids=str,
+WRONG = (
+    {"shape": [1, 4], "data": [1.0] * 4},
+    {"shape": [3]},
+    {"shape": [2, 3]},
+    {"datatype": "INT64"},
+    {"name": "y"},
+    {"data": [1.0, "two", 3.0]},
+    {"data": [1.0, 2.0]},
+    {"data": [1e300, 0.0, 0.0]},
 )
-def test_a_wrong_request_is_a_400_that_says_why(served, changed):
-    status, response = served.infer(**changed)
-    assert status == 400, response
-    assert list(response) == ["error"]
-    assert len(response["error"]) > 20
+
+
+def test_a_wrong_request_is_a_400_that_says_why(served):
+    for changed in WRONG:
+        status, response = served.infer(**changed)
+        assert (status, list(response)) == (400, ["error"]), (changed, response)
+        assert len(response["error"]) > 20
 
 
 def test_a_body_that_is_no_json_is_not_the_servers_fault(served):

@@ -244,6 +244,14 @@ def test_what_has_no_qconfig_stays_as_it_is():
     assert not model[0]._forward_hooks
 
 
+def test_a_layer_in_two_places_stays_one():
+    layer = nn.Linear(3, 3)
+    data = weft.randn(50, 3)
+    twice = convert(calibrated(nn.Sequential(layer, nn.ReLU(), layer), data))
+    assert twice[0] is twice[2]
+    assert twice[0].weight.dtype is weft.int8
+
+
 def test_the_state_of_a_quantized_model_is_loaded_into_another():
     data = weft.randn(20, 4)
     first, second = (convert(calibrated(nn.Sequential(nn.Linear(4, 3)), data * scale)) for scale in (1, 2))

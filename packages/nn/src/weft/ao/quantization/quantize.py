@@ -189,8 +189,10 @@ def convert(
         made = (mapping or LAYERS)[type(layer)].from_observed(layer)
         if not name:
             return made
-        parent, _, last = name.rpartition(".")
-        setattr(module.get_submodule(parent), last, made)
+        for each in list(module.modules()):  # a layer may stand in several places
+            for child, found in each._modules.items():
+                if found is layer:
+                    setattr(each, child, made)
     if remove_qconfig:
         for each in module.modules():
             vars(each).pop("qconfig", None)
