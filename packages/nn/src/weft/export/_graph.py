@@ -10,7 +10,7 @@ import numpy
 
 import weft
 from weft.export._operators import sym_size
-from weft.export._recording import Call, Constant, Recording, Slot
+from weft.export._recording import Call, Constant, Recording, Slot, slots_in
 from weft.export._sizes import Repeated, Size, Solver
 from weft.export.errors import UserError
 from weft.fx import Graph, Node
@@ -82,6 +82,7 @@ class GraphMaker:
         self.symbols: dict[str, Node] = {}
         self.products: dict[Any, Node] = {}
         self.constants: dict[str, Any] = {}
+        self.near: list[str] = []  # symbols in the shapes of what the call that is being written takes
 
     def placeholder(self, name: str, slot: int) -> Node:
         """An input of the graph, for a value that was there before."""
@@ -105,6 +106,7 @@ class GraphMaker:
             self.lift([call.args["data"].tensor for call in calls], first)
             return
         self.line = f"{first.target.name} at {first.line}"
+        self.near = self.symbols_near(first)
         kwargs = {name: self.same([call.args[name] for call in calls], name) for name in first.args}
         node = self.graph.call_function(first.target, (), kwargs, name=first.target.__name__)
         node.meta["line"] = first.line
@@ -118,15 +120,18 @@ class GraphMaker:
             part.meta["val"] = self.result(part, slot.number)
             node.meta["val"] = (*node.meta["val"], part.meta["val"])
 
+    def symbols_near(self, call: Call) -> list[str]:
+        """The symbols in the shapes of a call's tensors."""
+        shapes = [self.nodes[each.number].meta["val"].shape for each in slots_in(call.args)]
+        return [name for shape in shapes for size in shape if isinstance(size, Size) for name in size.symbols]
+
     def result(self, node: Node, slot: int) -> Tensor:
         """What is known of a result; sizes that are no polynomial in those of the inputs get symbols."""
         self.nodes[slot] = node
         kinds = [each.kinds[slot] for each in self.recordings]
         shape = []
         for dim, sizes in enumerate(zip(*(each.shape for each in kinds))):
-            found = self.solver.of_inputs(sizes)
-            if found is None:
-                found = self.solver.found(sizes, self.solver.inner, {})
+            found = self.solver.of_result(sizes)
             if found is None:
                 name = f"s{len(self.solver.inner)}"
                 self.solver.inner[name] = sizes
@@ -190,9 +195,11 @@ class GraphMaker:
 
     def number(self, values: Sequence[int], name: str) -> Any:
         """A whole number, or the node that computes it of sizes."""
-        found = self.solver.of_all(values)
+        found = self.solver.of_argument(values, self.near)
         if found is None:
             found = self.quotient(values)
+        if found is None:
+            found = self.solver.of_sums(values, self.near)
         if found is None:
             raise UserError(
                 f"export: {self.line}: its argument {name} is {', then '.join(map(str, values))} with inputs of other "
@@ -202,7 +209,7 @@ class GraphMaker:
 
     def quotient(self, values: Sequence[int]) -> Size | None:
         """A quotient of a size, as a symbol of its own; None if there is none."""
-        made = self.solver.quotient(values)
+        made = self.solver.quotient(values, self.near)
         if made is None:
             return None
         name, start, divisor = made

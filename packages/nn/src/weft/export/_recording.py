@@ -16,7 +16,7 @@ from weft.library import Interceptor
 from weft.library.checks import caller_line
 from weft.utils._pytree import tree_leaves, tree_map
 
-__all__ = ["Call", "Constant", "Recorder", "Recording", "Slot", "record"]
+__all__ = ["Call", "Constant", "Recorder", "Recording", "Slot", "record", "slots_in"]
 
 # Reads of values: what a program does with them, a graph cannot do.
 READS = frozenset("item tolist numpy resolve from_dlpack apply_ map_ map2_".split())

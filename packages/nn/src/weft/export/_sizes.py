@@ -11,7 +11,9 @@ import numpy
 
 __all__ = ["Repeated", "Size", "Solver", "TooFewSizes"]
 
-LARGEST_DIVISOR = 8
+LARGEST_DIVISOR = 8  # of quotients
+LARGEST_FACTOR = 4  # in sums of two symbols, for which this many recordings are needed
+FEWEST = 4
 Term = tuple[str, ...]  # the symbols of a product, sorted; of the constant none
 
 
@@ -101,24 +103,46 @@ class Solver:
         """The number, or the `Size` in symbols of the inputs; None if there is none."""
         if len(set(values)) == 1:
             return values[0]
-        return self.found(tuple(values), self.inputs, {})
+        values = tuple(values)
+        return line(values, self.inputs) or product(values, self.inputs) or plane(values, self.inputs)
 
-    def of_all(self, values: Sequence[int]) -> Any:
-        """The same in symbols of the inputs and of results."""
+    def of_result(self, values: Sequence[int]) -> Any:
+        """The same for a size of a result, which may also be that of another result."""
         found = self.of_inputs(values)
-        return self.found(tuple(values), self.inputs, self.inner) if found is None else found
+        return self.named(tuple(values)) if found is None else found
 
-    def quotient(self, values: Sequence[int]) -> tuple[str, int, int] | None:
+    def of_argument(self, values: Sequence[int], near: Sequence[str]) -> Any:
+        """The same in symbols of the inputs and of results; those first that the op's own tensors have."""
+        found = self.of_inputs(values)
+        if found is not None:
+            return found
+        values = tuple(values)
+        own = {name: self.inner[name] for name in near if name in self.inner}
+        both = {**self.inputs, **own}
+        return line(values, own) or product(values, both) or self.named(values) or line(values, self.inner)
+
+    def named(self, values: tuple[int, ...]) -> Size | None:
+        """The symbol of a result that was so in all recordings."""
+        name = next((name for name, seen in self.inner.items() if seen == values), None)
+        return None if name is None else Size({(name,): 1}, values[0])
+
+    def of_sums(self, values: Sequence[int], near: Sequence[str]) -> Size | None:
+        """A sum of two sizes, of inputs and of the op's own tensors."""
+        return plane(tuple(values), {**self.inputs, **{name: self.inner[name] for name in near if name in self.inner}})
+
+    def quotient(self, values: Sequence[int], near: Sequence[str]) -> tuple[str, int, int] | None:
         """The symbol, and the integers ``b`` and ``q`` of ``(symbol + b) // q``, where there is one such quotient.
 
-        Sizes of results come first: windows slide over those.
+        Sizes of the op's own tensors come first: windows slide over those.
 
         Raises
         ------
         TooFewSizes
             If there are several.
         """
-        for name, seen in (*reversed(self.inner.items()), *self.inputs.items()):
+        symbols = {**self.inputs, **self.inner}
+        for name in dict.fromkeys((*near, *reversed(self.inner), *self.inputs)):
+            seen = symbols[name]
             fitting = [
                 (divisor, start)
                 for divisor in range(2, LARGEST_DIVISOR + 1)
@@ -131,35 +155,41 @@ class Solver:
                 raise TooFewSizes(f"{', '.join(map(str, values))} are several quotients of {name}")
         return None
 
-    def found(self, values: tuple[int, ...], first: Mapping[str, Any], then: Mapping[str, Any]) -> Size | None:
-        """The simplest polynomial that all recordings agree on."""
-        symbols = {**first, **then}
-        for name, seen in symbols.items():
-            if seen == values:
-                return Size({(name,): 1}, values[0])
-        for name, seen in symbols.items():
-            made = line_through(seen, values)
-            if made is not None:
-                return Size({(name,): made[0], (): made[1]}, values[0])
-        for count in (2, 3):
-            for names in itertools.combinations_with_replacement(symbols, count):
-                product = [math.prod(each) for each in zip(*(symbols[name] for name in names))]
-                made = line_through(product, values)
-                if made is not None and (not made[1] or count == 2):
-                    return Size({tuple(sorted(names)): made[0], (): made[1]}, values[0])
-        return self.linear(values, symbols)
 
-    def linear(self, values: tuple[int, ...], symbols: Mapping[str, Any]) -> Size | None:
-        """A sum of multiples of several symbols, where there are recordings enough to be sure."""
-        for names in itertools.combinations(symbols, 2):
-            if len(values) < len(names) + 2:
-                return None
-            matrix = numpy.array([*(symbols[name] for name in names), [1] * len(values)], float).T
-            factors = numpy.rint(numpy.linalg.lstsq(matrix, numpy.array(values, float), rcond=None)[0]).astype(int)
-            if (matrix @ factors == values).all():
-                terms = {(name,): int(factor) for name, factor in zip(names, factors)}
-                return Size({**terms, (): int(factors[-1])}, values[0])
+def line(values: tuple[int, ...], symbols: Mapping[str, Any]) -> Size | None:
+    """A multiple of one symbol and a constant; the symbol itself, where there is one."""
+    for name, seen in symbols.items():
+        if seen == values:
+            return Size({(name,): 1}, values[0])
+    for name, seen in symbols.items():
+        made = line_through(seen, values)
+        if made is not None:
+            return Size({(name,): made[0], (): made[1]}, values[0])
+    return None
+
+
+def product(values: tuple[int, ...], symbols: Mapping[str, Any]) -> Size | None:
+    """A multiple of a product of symbols, and of two also a constant."""
+    for count in (2, 3):
+        for names in itertools.combinations_with_replacement(symbols, count):
+            numbers = [math.prod(each) for each in zip(*(symbols[name] for name in names))]
+            made = line_through(numbers, values)
+            if made is not None and (not made[1] or count == 2):
+                return Size({tuple(sorted(names)): made[0], (): made[1]}, values[0])
+    return None
+
+
+def plane(values: tuple[int, ...], symbols: Mapping[str, Any]) -> Size | None:
+    """A sum of multiples of two symbols and a constant, where there are recordings enough to be sure."""
+    if len(values) < FEWEST:
         return None
+    for names in itertools.combinations(symbols, 2):
+        matrix = numpy.array([*(symbols[name] for name in names), [1] * len(values)], float).T
+        factors = numpy.rint(numpy.linalg.lstsq(matrix, numpy.array(values, float), rcond=None)[0]).astype(int)
+        if (matrix @ factors == values).all() and (abs(factors[:2]) <= LARGEST_FACTOR).all():
+            terms = {(name,): int(factor) for name, factor in zip(names, factors)}
+            return Size({**terms, (): int(factors[-1])}, values[0])
+    return None
 
 
 def line_through(xs: Sequence[int], ys: Sequence[int]) -> tuple[int, int] | None:
