@@ -1,1 +1,1 @@
-"""What PyTorch puts beside its core for smaller models; here `quantization`, as far as programs name its classes."""
+"""What PyTorch puts beside its core for smaller models; here static `quantization` to 8 bits."""

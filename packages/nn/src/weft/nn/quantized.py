@@ -1,7 +1,7 @@
 """Arithmetic as a module: models that might be quantized add by it, so that its results could be watched.
 
-weft quantizes no modules (see `weft.ao.quantization`); such a model computes in floating point, as it does in PyTorch
-before it is converted.
+`weft.ao.quantization` quantizes linear layers and convolutions, and leaves these sums in floating point, as they are in
+PyTorch before a model is converted.
 """
 
 from __future__ import annotations

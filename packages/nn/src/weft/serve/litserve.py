@@ -95,8 +95,8 @@ class WeftAPI(LitAPI):  # type: ignore[misc]
 def make_server(api: WeftAPI, **options: Any) -> LitServer:
     """Return a LitServer of the protocol's paths.
 
-    Beside inference: ``/v2``, ``/v2/health/live``, ``/v2/health/ready``, ``/v2/models/NAME`` and ``/v2/models/NAME/ready``.
-    Errors of LitServe and its framework have the protocol's form, and a body that is no JSON gets a 400.
+    Beside inference: ``/v2``, ``/v2/health/live``, ``/v2/health/ready``, ``/v2/models/NAME`` and
+    ``/v2/models/NAME/ready``. Errors of LitServe and its framework have the protocol's form, and a body that is no JSON gets a 400.
 
     Parameters
     ----------
