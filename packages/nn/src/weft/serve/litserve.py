@@ -96,7 +96,8 @@ def make_server(api: WeftAPI, **options: Any) -> LitServer:
     """Return a LitServer of the protocol's paths.
 
     Beside inference: ``/v2``, ``/v2/health/live``, ``/v2/health/ready``, ``/v2/models/NAME`` and
-    ``/v2/models/NAME/ready``. Errors of LitServe and its framework have the protocol's form, and a body that is no JSON gets a 400.
+    ``/v2/models/NAME/ready``. Errors of LitServe and its framework have the protocol's form, and a body that is no JSON
+    gets a 400.
 
     Parameters
     ----------
