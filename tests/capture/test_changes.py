@@ -4,6 +4,7 @@ Each program makes a function, what is done before its call number ``i``, and wh
 runs 20 times as it is and 20 times captured.
 """
 
+import contextvars
 import io
 import logging
 import random
@@ -1105,6 +1106,75 @@ def run(name, capture):
     return found, weft.compiler.explain(called) if capture else ""
 
 
+class Told(nn.Module):
+    """A module with methods that do more than compute, one of which is called where its mode says so."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 2)
+        self.lines = []
+
+    def tell(self):
+        self.lines.append(random.random())
+        print(self.lines[-1])
+
+    def forward(self, x):
+        if not self.training:
+            self.tell()
+        with weft.no_grad():
+            return self.inner(x)
+
+
+@program
+def method_that_is_not_called():
+    weft.manual_seed(0)
+    model = Told()
+
+    def change(i):
+        random.seed(i)
+        model.train(i not in (9, 10))
+
+    return model.forward, change, [model]
+
+
+WIDTH = contextvars.ContextVar("WIDTH", default=2.0)
+
+
+@program
+def context_variable():
+    token = []
+
+    def function(x):
+        return x * WIDTH.get()
+
+    def change(i):
+        if i == 8:
+            token.append(WIDTH.set(5.0))
+        elif i == 12:
+            WIDTH.reset(token.pop())
+
+    return function, change, []
+
+
+@program
+def code_that_runs_later():
+    model = net()
+    seen = []
+
+    def later(x):
+        seen.append(len(seen))
+        return x * 2
+
+    def function(x):
+        with weft.no_grad():
+            return model(x) if model.training else later(model(x))
+
+    def change(i):
+        model.train(i < 6)
+
+    return function, change, [model]
+
+
 def same(ours, others):
     if isinstance(ours, weft.Tensor):
         return ours.dtype is others.dtype and weft.equal(ours, others)
@@ -1119,7 +1189,7 @@ def keep_default_dtype():
 
 # Programs that a list of ops cannot do again.
 REFUSED = frozenset(
-    "branch_on_value branch_on_item item_into_op float_into_op numpy_inside tolist_inside mask mask_write nonzero "
+    "branch_on_value branch_on_item item_into_op float_into_op numpy_inside tolist_inside mask nonzero "
     "grows_list keeps_tensor attribute_counter nonlocal_counter dict_counter random_number numpy_random "
     "numpy_array_closure exceptions printing lr_read double_backward manual_seed_inside iterator time_dependent "
     "checkpointed logging_inside rarely_random clock generator_seeded file_written proxy_of_nothing "

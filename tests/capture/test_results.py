@@ -563,7 +563,7 @@ def history_from_elsewhere():
     return lambda x: model(x @ shared), step, [*first.parameters(), *model.parameters()]
 
 
-REFUSED = {"hooks", "hooks_inside", "module_hooks", "history_from_elsewhere", "checkpointed", "autocast"}
+REFUSED = {"hooks_inside", "module_hooks", "history_from_elsewhere", "checkpointed", "autocast"}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

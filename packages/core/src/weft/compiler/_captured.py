@@ -19,6 +19,7 @@ from weft._engine.dispatch import freed, make
 from weft._engine.tensor import Node, TensorBase, local, state
 from weft.compiler._comparison import compare
 from weft.compiler._differentiable import CompiledFunction, output_like, versions_of, with_history
+from weft.compiler._execution import Execution
 from weft.compiler._guards import Guards, Refused, mode_now
 from weft.compiler._passes import LEAVES, BackwardProgram, RecordedPasses, Replayed, refuse_strangers
 from weft.compiler._program import Program
@@ -72,6 +73,7 @@ class Captured:
         self.variants: dict[Any, list[Variant]] = {}
         self.refusals: dict[Any, str] = {}
         self.log: list[str] = []
+        self.codes: dict[Any, dict[str, Any]] = {}  # the program's code that runs in it
         self.lock = threading.Lock()  # one thread records at a time; the others run the function as it is
 
     @property
@@ -103,8 +105,15 @@ class Captured:
                 return self.replay(variant, Invocation(self, key, args, kwargs, leaves, local.precision))
         if key in self.refusals:
             return self.function(*args, **kwargs)
+        if sys.getprofile() is not None:  # somebody else looks at what runs
+            return self.function(*args, **kwargs)
         self.calls[key] = self.calls.get(key, 0) + 1
-        if self.calls[key] == 1 or not self.lock.acquire(blocking=False):
+        if self.calls[key] == 1:
+            with Execution() as seen:
+                results = self.function(*args, **kwargs)
+            self.codes = self.codes | seen.codes
+            return results
+        if not self.lock.acquire(blocking=False):
             return self.function(*args, **kwargs)
         try:
             return self.record(Invocation(self, key, args, kwargs, leaves, local.precision), changed)
@@ -126,13 +135,15 @@ class Captured:
             self.refuse(key, "gc.freeze() has hidden objects from the look at what a function changes")
             return self.function(*args, **kwargs)
         try:
-            guards = Guards(self.function)
+            guards = Guards(self.function, self.codes)
         except Refused as error:
             self.refuse(key, str(error))
             return self.function(*args, **kwargs)
-        results, made, passes = recorded(call, guards)
+        results, made, passes, seen = recorded(call, guards)
         if isinstance(made, Refused):
             self.refuse(key, str(made))
+            return results
+        if self.learn(seen):
             return results
         first = self.pending.pop(key, None)
         changed = "" if first is None else first[1].changed()
@@ -196,10 +207,12 @@ class Captured:
 
     def audit(self, variant: Variant, call: Invocation) -> Any:
         """Run the function as it is, and drop the recording if it did something else."""
-        results, made, passes = recorded(call, variant.guards)
+        results, made, passes, seen = recorded(call, variant.guards)
         try:
             if isinstance(made, Refused):
                 raise made
+            if self.learn(seen):
+                raise Refused("it runs other code than the time before")
             compare(variant.recording, made)
         except Refused as error:
             self.drop(variant, call.key, str(error))
@@ -208,6 +221,18 @@ class Captured:
             if passes is not None:
                 passes.variant = variant
         return results
+
+    def learn(self, seen: Execution) -> bool:
+        """Note which code has run; whether there was some that had not before, so that no guard knows of it."""
+        more = not seen.codes.keys() <= self.codes.keys()
+        if more:
+            self.codes = self.codes | seen.codes
+        return more
+
+    def forget(self, variant: Variant | None, key: Any) -> None:
+        """Begin with the recordings of a kind of call anew."""
+        self.pending.pop(key, None)
+        self.variants[key] = [each for each in self.variants.get(key, ()) if each is not variant]
 
     def refuse_passes(self, variant: Variant | None, key: Any, why: str) -> None:
         """A backward pass cannot be captured, and so the function is not."""
@@ -365,24 +390,26 @@ class Differentiated(Node):
         raise freed(self)
 
 
-def recorded(call: Invocation, guards: Guards) -> tuple[Any, Any, RecordedPasses | None]:
-    """Run a function; its results, the recording or what refuses it, and what records the backward passes."""
-    recorder = Recorder(call.tensors)
-    with recorder:
+def recorded(call: Invocation, guards: Guards) -> tuple[Any, Any, RecordedPasses | None, Execution]:
+    """Run a function; its results, the recording or what refuses it, what records backward passes, and what has run."""
+    recorder = Recorder(call.tensors, call.captured.codes)
+    with recorder, Execution() as seen:
         results = call.captured.function(*call.args, **call.kwargs)
     recorder.close()
     try:
+        if seen.effect:
+            raise Refused(seen.effect)
         refuse_aliases(call.tensors, guards.tensors)
         made = recorder.finish(results)
         if changed := guards.changed():
             raise Refused(f"it changes {changed}")
         refuse_strangers(made, guards)
     except Refused as error:
-        return plain(results), error, None
+        return plain(results), error, None, seen
     if not made.outputs:
-        return plain(results), made, None
+        return plain(results), made, None, seen
     passes = RecordedPasses(call, recorder, guards)
-    return passes.outputs(plain(results)), made, passes
+    return passes.outputs(plain(results)), made, passes, seen
 
 
 def plain(results: Any) -> Any:

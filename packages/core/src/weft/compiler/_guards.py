@@ -1,20 +1,18 @@
 """Guards: what a recording took for granted, compared before each replay.
 
 From a function all that it can reach is followed: its closure, the globals and attributes that its code names, modules
-with their attributes, parameters and buffers, and containers. What is held there is compared by identity: a number,
-tensor or module that was replaced is another object. An object that cannot be looked into is a reason not to capture.
+with their attributes, parameters and buffers, and containers. Of the program's code only what has run is looked at: the
+rest does not run as long as all else is the same. What is held there is compared by identity: a number, tensor or
+module that was replaced is another object. An object that cannot be looked into is a reason not to capture.
 """
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import dis
-import io
-import logging
 import operator
-import random
-import sys
 import types
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
@@ -23,24 +21,23 @@ import numpy
 from weft._devices.devices import device as device_class
 from weft._dtypes.dtypes import dtype as dtype_class
 from weft._dtypes.dtypes import get_default_dtype
+from weft._engine.dispatch import Op
 from weft._engine.tensor import TensorBase, local, state
+from weft._interception.interceptors import Operation
+from weft.compiler._execution import STATEFUL, is_of_library
+from weft.ops._declare import Declaration
 from weft.random import Generator
 
 __all__ = ["CONSTANTS", "Guards", "Refused", "mode_now"]
 
-# Calls whose effect is on neither tensors nor what a guard compares.
-UNSEEN = frozenset("print input open warn random setattr exec eval globals".split())
-# Modules of Python's whose functions have no effect but their result.
-PURE = frozenset(
-    "abc builtins cmath collections contextlib copy dataclasses enum functools inspect itertools math numbers operator "
-    "string types typing warnings".split()
-)
 # Attributes of what is run as it is (see `live`): a function that reads them computes with them.
 SETTINGS = frozenset("param_groups get_last_lr get_lr last_epoch".split())
 CONTAINERS = (list, tuple, dict, set, frozenset)
 CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(...), range, dtype_class, device_class)
-STATEFUL = (random.Random, logging.Logger, io.IOBase)
-KNOWN = (*CONSTANTS, type, types.MethodDescriptorType, Generator, numpy.generic, numpy.dtype)
+KNOWN = (
+    *(*CONSTANTS, type, types.MethodDescriptorType, Generator, numpy.generic, numpy.dtype),
+    *(Declaration, Operation, Op),
+)
 array_of = operator.attrgetter("_array")
 extra_of = operator.attrgetter("_extra")
 written = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
@@ -70,6 +67,12 @@ def mode_now() -> tuple[Any, ...]:
 class Guards:
     """All that a function reaches, and what was there.
 
+    Parameters
+    ----------
+    function : callable or object
+    codes : dict
+        The program's code that runs in it, with its globals: see `Execution`.
+
     Attributes
     ----------
     tensors : list of Tensor
@@ -78,20 +81,24 @@ class Guards:
     Raises
     ------
     Refused
-        If it reaches something that cannot be compared, or calls what a replay would leave out.
+        If it reaches something that cannot be compared.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, codes: dict[Any, dict[str, Any]]) -> None:
         self.root = function
+        self.codes = codes
         self.dicts: list[dict[Any, Any]] = []
         self.lists: list[Any] = []
         self.cells: list[Any] = []
         self.functions: list[Any] = []
         self.named: list[tuple[dict[str, Any], str]] = []  # globals
+        self.contexts: list[Any] = []
         self.tensors: list[Any] = []
         self.seen: dict[int, Any] = {}
         try:
             self.follow(function, getattr(function, "__name__", type(function).__name__))
+            for code, space in codes.items():
+                self.follow_names(code, space)
             self.snapshot()
         except Refused:
             raise
@@ -107,6 +114,7 @@ class Guards:
         self.items = list(chain.from_iterable(self.lists))
         self.lengths = list(map(len, self.lists))
         self.contents = [cell.cell_contents for cell in self.cells]
+        self.current = [each.get(None) for each in self.contexts]
         self.globals = [place.get(name) for place, name in self.named]
         self.written = list(map(written, self.functions))
         self.arrays = list(map(array_of, self.tensors))
@@ -132,6 +140,8 @@ class Guards:
             return "a variable of the enclosing function"
         if not all(map(same, contents, self.contents)):
             return "a variable of the enclosing function"
+        if not all(map(same, [each.get(None) for each in self.contexts], self.current)):
+            return "a context variable"
         for (place, name), content in zip(self.named, self.globals):
             if place.get(name) is not content:
                 return f"the global {name}"
@@ -177,8 +187,11 @@ class Guards:
             self.follow(value.__self__, path)
         elif isinstance(value, CONTAINERS):
             self.follow_container(value, path)
+        elif isinstance(value, contextvars.ContextVar):
+            self.contexts.append(value)
+            self.follow(value.get(None), path)
         elif isinstance(value, STATEFUL):
-            raise Refused(f"it uses {path}, a {type(value).__name__}, whose state is not that of tensors")
+            return  # a call of its methods is seen when it happens
         elif isinstance(value, types.ModuleType) or is_of_library(type(value).__module__):
             self.follow_library_object(value, path)
         elif hasattr(value, "__dict__") and not hasattr(value, "__next__"):
@@ -201,16 +214,15 @@ class Guards:
 
     def follow_library_object(self, value: Any, path: str) -> None:
         """What weft, NumPy or Python made: a module's attributes count, a library's own variables do not."""
-        if isinstance(value, types.ModuleType):  # of others what code names counts, see `follow_names`
-            top = value.__name__.partition(".")[0]
-            if top in sys.stdlib_module_names and top not in PURE:
-                raise Refused(f"it uses the module {path}, whose functions may do more than compute")
+        if isinstance(value, types.ModuleType):  # of the program's own what code names counts, see `follow_names`
             return
         if isinstance(value, numpy.ndarray):
             raise Refused(f"it uses {path}, an array of NumPy's, whose values nobody compares")
         if hasattr(value, "__next__"):
             raise Refused(f"it uses {path}, an iterator")
-        if hasattr(value, "__dict__"):
+        if isinstance(value, contextlib._GeneratorContextManager):  # a decorator: calls make others like it
+            self.follow([value.func, value.args, value.kwds], path)
+        elif hasattr(value, "__dict__"):
             self.follow_object(value, path)
         elif not callable(value):
             raise Refused(f"it uses {path}, a {type(value).__name__}, which cannot be compared before a replay")
@@ -229,14 +241,14 @@ class Guards:
                         self.follow(inner, f"{path}.{name}")
 
     def follow_function(self, function: Any, path: str) -> None:
-        self.follow_cells(function, path)
-        if is_of_library(function.__globals__.get("__name__", "")):  # decorators give away their `__module__`
+        library = is_of_library(function.__globals__.get("__name__", ""))  # decorators give away their `__module__`
+        if not library and function.__code__ not in self.codes:
             return
-        self.functions.append(function)
-        for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            self.follow(default, path)
-        for code in codes_of(function.__code__):
-            self.follow_names(code, function.__globals__, path)
+        self.follow_cells(function, path)
+        if not library:
+            self.functions.append(function)
+            for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+                self.follow(default, path)
 
     def follow_cells(self, function: Any, path: str) -> None:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
@@ -247,14 +259,12 @@ class Guards:
             self.cells.append(cell)
             self.follow(content, name)
 
-    def follow_names(self, code: Any, space: dict[str, Any], path: str) -> None:
+    def follow_names(self, code: Any, space: dict[str, Any]) -> None:
         """The globals that code names, and of the program's own modules what it may take from them."""
         loaded = {each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
         for name in code.co_names:
-            where = f"{code.co_filename.rpartition('/')[2]}, {code.co_name}"
-            if name in UNSEEN:
-                raise Refused(f"it calls {name}, whose effect a replay would leave out ({where})")
             if name in SETTINGS:
+                where = f"{code.co_filename.rpartition('/')[2]}, {code.co_name}"
                 raise Refused(f"it reads {name}, which no guard compares ({where})")
             if name not in loaded or name not in space:
                 continue
@@ -266,17 +276,3 @@ class Guards:
                     if inner in vars(value):
                         self.named.append((vars(value), inner))
                         self.follow(vars(value)[inner], f"{name}.{inner}")
-
-
-def codes_of(code: Any) -> Iterator[Any]:
-    """The code of a function and of those that it defines."""
-    yield code
-    for each in code.co_consts:
-        if isinstance(each, types.CodeType):
-            yield from codes_of(each)
-
-
-def is_of_library(module: str) -> bool:
-    """Whether a module is weft's, Python's or NumPy's, not the program's own."""
-    top = module.partition(".")[0]
-    return top in ("weft", "numpy", "torch", "torchvision") or top in sys.stdlib_module_names

@@ -20,6 +20,7 @@ from weft.compiler._differentiable import (
     output_like,
     with_history,
 )
+from weft.compiler._execution import Execution
 from weft.compiler._guards import Guards, Refused
 from weft.compiler._program import Program
 from weft.compiler._recording import Given, Output, Outside, Recorder, Recording, Slot
@@ -84,12 +85,17 @@ class RecordedPasses:
             captured.lock.release()
 
     def record(self, captured: Any, grads: list[Any], needed: Any, keep: bool) -> list[Any]:
-        recorder = Recorder([each for each in grads if each is not None], behind=self.recorder)
-        with recorder:
+        recorder = Recorder([each for each in grads if each is not None], captured.codes, behind=self.recorder)
+        with recorder, Execution() as seen:
             results = self.graph.differentiate(grads, needed, keep, False)
         recorder.close()
         counted = [each is not None and each._version_counter is not None for each in results]
         try:
+            if seen.effect:
+                raise Refused(seen.effect)
+            if captured.learn(seen):
+                captured.forget(self.variant, self.call.key)
+                return results
             made = recorder.finish(tuple(results))
             if recorder.reads:
                 raise Refused("its backward pass reads values")

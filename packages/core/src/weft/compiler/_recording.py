@@ -210,6 +210,8 @@ class Recorder(Interceptor):
     ----------
     arguments : sequence of Tensor
         The tensors among the function's arguments.
+    codes : dict
+        The program's code that is known to run, for guards.
     behind : Recorder, optional
         Of the function whose graph is differentiated now: its arrays keep their numbers.
 
@@ -228,8 +230,9 @@ class Recorder(Interceptor):
 
     sees_inside_functions = True
 
-    def __init__(self, arguments: Sequence[Any], behind: Recorder | None = None) -> None:
+    def __init__(self, arguments: Sequence[Any], codes: dict[Any, Any], behind: Recorder | None = None) -> None:
         self.made = Recording()
+        self.codes = codes
         self.slots: dict[Any, Slot] = {}
         self.alive: dict[int, Any] = {}  # weak references to arrays, by slot
         self.fresh: set[int] = set()  # slots that calls have made
@@ -407,7 +410,9 @@ class Recorder(Interceptor):
         """Run a call of what may also be run as it is, and note it with the ops that it is made of."""
         if args or kwargs:
             self.refuse(f"{name} is called with arguments")
-        return self.outside(name, functools.partial(function, args, kwargs), functools.partial(Guards, owner))
+        return self.outside(
+            name, functools.partial(function, args, kwargs), functools.partial(Guards, owner, self.codes)
+        )
 
     def outside(self, name: str, function: Callable[[], Any], owner_guards: Callable[[], Any]) -> Any:
         if self.refusal is not None:

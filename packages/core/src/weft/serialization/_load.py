@@ -7,7 +7,7 @@ import os
 from types import ModuleType
 from typing import IO, Any
 
-from weft._interception.interceptors import seen_as
+from weft._interception.interceptors import seen_as, side_effect
 from weft.serialization._locations import restore_function
 from weft.serialization._options import maps_shared
 from weft.serialization._reading import read
@@ -71,6 +71,7 @@ def load(
     >>> weft.load(file, map_location="cpu")
     tensor([0, 1, 2])
     """
+    side_effect("it reads a file")
     safe = weights_only is None or bool(weights_only)
     if safe and (pickle_module is not None or pickle_load_args):
         given = "pickle_module" if pickle_module is not None else ", ".join(pickle_load_args)

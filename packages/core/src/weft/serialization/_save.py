@@ -8,6 +8,7 @@ import pickle
 from types import ModuleType
 from typing import Any
 
+from weft._interception.interceptors import side_effect
 from weft.serialization._writing import pickled, replacing, write, write_legacy
 
 DEFAULT_PROTOCOL = 2
@@ -74,6 +75,7 @@ def save(
     >>> weft.load(file)
     {'weight': tensor([1., 1.])}
     """
+    side_effect("it writes a file")
     if pickle_module is pickle:
         pickle_module = None
     if pickle_module is not None and not hasattr(getattr(pickle_module, "Pickler", None), "reducer_override"):

@@ -25,6 +25,7 @@ from typing import IO, Any, NamedTuple
 import numpy
 
 from weft._dtypes.dtypes import NAMES
+from weft._interception.interceptors import side_effect
 from weft._tensor.base import Tensor
 from weft.serialization._archive import read_exactly, replacing, write_all
 from weft.storage import UntypedStorage, tensor_of
@@ -105,6 +106,7 @@ def save_file(tensors: dict[str, Any], filename: Path, metadata: dict[str, str] 
     ...     print(load_file(path))
     {'weight': tensor([1., 1.])}
     """
+    side_effect("it writes a file")
     parts = _parts("save_file", tensors, metadata)
     with replacing(os.fspath(filename)) as file:
         for part in parts:
@@ -241,6 +243,7 @@ def load_file(filename: Path, device: Any = "cpu", *, backend: str = "mmap") -> 
     SafetensorError
         If the file is damaged, or no safetensors file.
     """
+    side_effect("it reads a file")
     with safe_open(filename, "pt", device, backend=backend) as file:
         return file.get_tensors()
 

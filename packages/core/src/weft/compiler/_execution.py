@@ -1,0 +1,82 @@
+"""What a function runs while it is looked at: the program's own code, and what of it has effects that no op shows."""
+
+from __future__ import annotations
+
+import io
+import logging
+import random
+import sys
+from types import FrameType
+from typing import Any, Self
+
+import numpy
+
+__all__ = ["STATEFUL", "Execution", "is_of_library"]
+
+# Functions of Python's that have an effect besides their result, or a result that no guard compares.
+EFFECTS = frozenset("print input open exec eval globals locals breakpoint".split())
+# Modules of Python's whose functions have no effect but their result.
+PURE = frozenset(
+    "abc builtins _abc _collections _collections_abc _functools _operator _struct _typing cmath collections contextlib "
+    "copy dataclasses enum functools inspect itertools math numbers operator re string struct types typing weakref "
+    "_weakref _thread threading _contextvars contextvars importlib _imp _frozen_importlib".split()
+)
+LIBRARIES = frozenset("weft torch torchvision numpy scipy ml_dtypes numba llvmlite".split())
+STATEFUL = (random.Random, logging.Logger, io.IOBase, numpy.random.Generator, numpy.random.RandomState)
+
+
+class Execution:
+    """Looks at the calls that a block makes in this thread.
+
+    Attributes
+    ----------
+    codes : dict
+        The program's own code that ran, with the globals that it ran with.
+    effect : str
+        The first call that a replay would leave out; empty if there was none.
+    """
+
+    def __init__(self) -> None:
+        self.codes: dict[Any, dict[str, Any]] = {}
+        self.effect = ""
+
+    def __enter__(self) -> Self:
+        self.before = sys.getprofile()
+        sys.setprofile(self.see)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        sys.setprofile(self.before)
+
+    def see(self, frame: FrameType, event: str, argument: Any) -> None:
+        """Hear of a call, or of a return from one."""
+        if event == "call":
+            space = frame.f_globals
+            if not is_of_library(space.get("__name__", "")):
+                self.codes[frame.f_code] = space
+            elif not self.effect and frame.f_back is not None and is_program(frame.f_back):
+                top = space.get("__name__", "").partition(".")[0]
+                if top in sys.stdlib_module_names and top not in PURE:
+                    self.note(f"{frame.f_code.co_name} of the module {top}", frame.f_back)
+        elif event == "c_call" and not self.effect and is_program(frame):
+            owner = getattr(argument, "__self__", None)
+            holder = owner if isinstance(owner, type) else type(owner)
+            top = (getattr(argument, "__module__", None) or holder.__module__).partition(".")[0]
+            reaches_out = top in sys.stdlib_module_names and top not in PURE
+            if reaches_out or isinstance(owner, STATEFUL) or (top == "builtins" and argument.__name__ in EFFECTS):
+                self.note(argument.__name__, frame)
+
+    def note(self, what: str, frame: FrameType) -> None:
+        line = f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
+        self.effect = f"it calls {what}, whose effect a replay would leave out ({line})"
+
+
+def is_program(frame: FrameType) -> bool:
+    """Whether a frame runs the program's own code."""
+    return not is_of_library(frame.f_globals.get("__name__", ""))
+
+
+def is_of_library(module: str) -> bool:
+    """Whether a module is weft's, Python's, NumPy's or of those under them, not the program's own."""
+    top = module.partition(".")[0]
+    return top in LIBRARIES or top in sys.stdlib_module_names
