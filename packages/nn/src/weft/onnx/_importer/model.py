@@ -197,7 +197,11 @@ def check_input(name: str, value: Any, declared: tuple[Any, list[Any] | None] | 
 
 def find(place: tuple[Module, str] | Any) -> Any:
     """The tensor that a module has under a name now; an array of strings as it is."""
-    return getattr(place[0], place[1]) if isinstance(place, tuple) else place
+    if not isinstance(place, tuple):
+        return place
+    module, name = place
+    own = module._parameters.get(name)
+    return getattr(module, name) if own is None else own  # also a property, as of a parametrization
 
 
 def keep_constants(module: Module, constants: list[Constant]) -> tuple[list[Any], list[Any]]:

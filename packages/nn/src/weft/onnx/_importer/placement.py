@@ -8,7 +8,7 @@ follows from shapes. Everything else runs where the module is.
 from __future__ import annotations
 
 from weft.onnx._importer.building import Constant
-from weft.onnx._importer.program import Program, Step
+from weft.onnx._importer.program import Program, Step, python_value
 
 __all__ = ["place"]
 
@@ -65,17 +65,21 @@ def place_inputs(program: Program, step: Step, constants: list[Constant], host: 
         if not name:
             continue
         is_read = step.operator.input_name(position) in step.operator.host
-        if is_read:
-            step.read.append(position)
-        if name not in names:
+        constant = constants[names[name]] if name in names else None
+        if constant is None:
             if name in host and not is_read and not step.runs_on_host:
                 step.moved.append(position)
-        elif (is_read or step.runs_on_host) and not constants[names[name]].is_parameter:
-            constants[names[name]].on_host = True
-            step.from_host[position] = names[name]
+        elif (is_read or step.runs_on_host) and not constant.is_parameter:
             step.inputs[position] = ""
+            if is_read:
+                step.values[position] = python_value(constant.value)
+                continue
+            constant.on_host = True
+            step.from_host[position] = names[name]
         else:
             use_on_device(program, name, constants)
+        if is_read:
+            step.read.append(position)
 
 
 def use_on_device(program: Program, name: str, constants: list[Constant]) -> None:

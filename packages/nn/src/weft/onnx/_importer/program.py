@@ -55,8 +55,10 @@ class Step:
         Whether it computes sizes or the like, on the CPU whatever the module's device.
     from_host : dict of int to int
         Which inputs are constants that are wanted on the CPU.
+    values : dict of int to numbers or lists
+        Those of them that the function wants as Python values.
     read : list of int
-        Inputs that the function wants as Python values.
+        Other inputs that the function wants as Python values.
     moved : list of int
         Inputs that are on the CPU and wanted on the module's device.
     released : list of str
@@ -71,6 +73,7 @@ class Step:
     name: str
     runs_on_host: bool = False
     from_host: dict[int, int] = field(default_factory=dict)
+    values: dict[int, Any] = field(default_factory=dict)
     read: list[int] = field(default_factory=list)
     moved: list[int] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
@@ -80,6 +83,8 @@ class Step:
         arguments = [scope[name] if name else None for name in self.inputs]
         for position, number in self.from_host.items():
             arguments[position] = context.host[number]
+        for position, value in self.values.items():
+            arguments[position] = value
         for position in self.read:
             arguments[position] = python_value(arguments[position])
         if context.moves:

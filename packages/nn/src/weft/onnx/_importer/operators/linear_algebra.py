@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import weft
+import weft.nn.functional as F
 from weft.onnx._importer.operators._common import to_dtype
 from weft.onnx._importer.registry import operator
 
@@ -26,6 +27,8 @@ def gemm(
     transB: int = 0,
     broadcast: int = 1,
 ) -> Any:
+    if transB and not transA and alpha == beta == 1 and c is not None and c.ndim == 1 and c.shape[0] == b.shape[0]:
+        return F.linear(a, b, c)
     a, b = a.mT if transA else a, b.mT if transB else b
     if c is not None and a.dtype.is_floating_point and c.ndim in (1, 2):
         return weft.addmm(c, a, b, beta=beta, alpha=alpha)

@@ -11,6 +11,7 @@ import weft.nn.functional as F
 from weft.onnx._importer.operators.convolution import pad_ends, resolved_pads
 from weft.onnx._importer.registry import operator
 
+AVERAGE_POOLS: dict[int, Callable[..., Any]] = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 MAX_POOLS: dict[int, Callable[..., Any]] = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 
 
@@ -126,6 +127,9 @@ def average_pool(
 ) -> Any:
     axes = len(kernel_shape)
     strides, dilations, pads, counts = geometry(x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    symmetric = pads[:axes] == pads[axes:] and all(2 * pad <= k for pad, k in zip(pads, kernel_shape))
+    if axes in AVERAGE_POOLS and symmetric and not ceil_mode and max(dilations) == 1:
+        return AVERAGE_POOLS[axes](x, kernel_shape, strides, pads[:axes], False, bool(count_include_pad))
     where = (kernel_shape, strides, dilations)
     sums = windows(padded_for(x, *where, pads, counts, 0), *where, counts).sum(-1)
     ones = x.new_ones([1, 1, *x.shape[2:]])
