@@ -1,6 +1,8 @@
 """Tokenizers: what is encoded is decoded again."""
 
+import copy
 import json
+import pickle
 import sys
 
 import pytest
@@ -113,6 +115,15 @@ def test_options_that_cannot_be_met_say_why(options, message, trained):
         trained(["a", "b c"], **options)
 
 
+def test_tokenizers_are_pickled_for_workers(trained, tmp_path):
+    other = pickle.loads(pickle.dumps(trained))
+    assert other.encode(TEXT) == copy.deepcopy(trained).encode(TEXT) == trained.encode(TEXT)
+    pytest.importorskip("tiktoken")
+    (tmp_path / "own.tiktoken").write_text("YQ== 0\nYg== 1\nYWI= 2\n")
+    tokenizer = PretrainedTokenizer.from_pretrained(tmp_path / "own.tiktoken", pattern=r"\w+")
+    assert pickle.loads(pickle.dumps(tokenizer)).encode("abb") == [2, 1]
+
+
 def test_a_text_is_a_string(trained):
     with pytest.raises(TypeError, match="a text must be a str, got int: 3"):
         trained(["a", 3])
@@ -212,6 +223,7 @@ def test_sentencepiece_folders_add_what_their_settings_say(tmp_path):
     bare = PretrainedTokenizer.from_pretrained(tmp_path / "tokenizer.model")
     tokenizer = PretrainedTokenizer.from_pretrained(tmp_path)
     assert tokenizer.encode("the cat") == [1, *bare.encode("the cat")]
+    assert pickle.loads(pickle.dumps(tokenizer)).encode("the cat") == tokenizer.encode("the cat")
     assert tokenizer.encode("the</s>", add_special_tokens=False)[-1] == tokenizer.eos_token_id == 2
     assert tokenizer.decode(tokenizer.encode("the cat"), skip_special_tokens=True) == "the cat"
     assert tokenizer.add_special_tokens({"pad_token": "<pad>"}) == 1

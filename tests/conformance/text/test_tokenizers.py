@@ -108,6 +108,52 @@ def folder(name: str, root: Any) -> Any:
     return path
 
 
+def vocabulary(name: str, root: Any) -> tuple[Any, Any]:
+    """The vocabulary and the pairs of a trained model, with GPT-2's and BERT's special tokens."""
+    model = json.loads((folder(name, root) / "tokenizer.json").read_text(encoding="utf-8"))["model"]
+    if name == "unigram":
+        return [tuple(piece) for piece in model["vocab"]], None
+    marks = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<|endoftext|>"]
+    numbers = {token: place for place, token in enumerate(dict.fromkeys([*model["vocab"], *marks]))}
+    return numbers, [tuple(pair) for pair in model.get("merges", ())]
+
+
+CLASSES = {
+    "BertTokenizer": "word_pieces",
+    "DistilBertTokenizer": "word_pieces",
+    "GPT2Tokenizer": "byte_pairs",
+    "RobertaTokenizer": "byte_pairs",
+    "Qwen2Tokenizer": "byte_pairs",
+    "CLIPTokenizer": "byte_pairs",
+    "LlamaTokenizer": "byte_fallback",
+    "GemmaTokenizer": "byte_fallback",
+    "T5Tokenizer": "unigram",
+    "XLMRobertaTokenizer": "unigram",
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_folders_that_transformers_wrote(name: str, root: Any) -> None:
+    numbers, pairs = vocabulary(CLASSES[name], root)
+    made = getattr(transformers, name)(vocab=numbers, **({"merges": pairs} if pairs else {}))
+    made.save_pretrained(root / name)
+    ours, theirs = (
+        PretrainedTokenizer.from_pretrained(root / name),
+        transformers.AutoTokenizer.from_pretrained(root / name),
+    )
+    padding = {"padding": theirs.pad_token is not None}
+    batch, pair = LINES[:200], (LINES[200:220], LINES[220:240])
+    assert plain(ours(batch, return_offsets_mapping=True, **padding)) == plain(
+        theirs(batch, return_offsets_mapping=True, **padding)
+    )
+    assert plain(ours(*pair)) == plain(theirs(*pair))
+    ids = theirs(batch)["input_ids"]
+    for skip in (False, True):
+        assert ours.batch_decode(ids, skip_special_tokens=skip) == theirs.batch_decode(ids, skip_special_tokens=skip)
+    assert ours.special_tokens_map == theirs.special_tokens_map
+    assert (len(ours), ours.padding_side) == (len(theirs), theirs.padding_side)
+
+
 TEMPLATES = [
     "{% for m in messages %}{{ bos_token }}[{{ m['role'] }}]\n{{ m['content'] | trim }}{{ eos_token }}\n{% endfor %}"
     "{% if add_generation_prompt %}[assistant]\n{% endif %}",

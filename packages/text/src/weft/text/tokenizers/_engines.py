@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -53,6 +52,9 @@ class JSONEngine:
         self._settings = Lock()  # how texts are cut is a setting of the library's object
         tokenizer.no_truncation()
         tokenizer.no_padding()
+
+    def __reduce__(self) -> tuple[type[JSONEngine], tuple[Any]]:  # a lock cannot be pickled; workers make their own
+        return type(self), (self.tokenizer,)
 
     @classmethod
     def read(cls, path: Path) -> JSONEngine:
@@ -105,13 +107,6 @@ class JSONEngine:
 
     def save(self, path: str) -> None:
         self.tokenizer.save(path)
-
-    @property
-    def marks_second_text(self) -> bool:
-        """Whether the file gives the second text of a pair a type of its own, as BERT's do."""
-        processor = json.loads(self.tokenizer.to_str()).get("post_processor") or {}
-        each = processor.get("processors") or [processor]
-        return any(one.get("type") == "BertProcessing" or '"type_id": 1' in json.dumps(one.get("pair")) for one in each)
 
 
 def _from_library(found: Any) -> Encoding:

@@ -21,6 +21,9 @@ StrPath = str | os.PathLike[str]
 _ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _STRATEGIES = ("longest_first", "only_first", "only_second")
 _CLEANED = (" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're")
+# What a class of transformers has where its files do not say it.
+_TYPES = "Bert Canine Deberta DebertaV2 Electra FNet LayoutLMv2 Lxmert MarkupLM MobileBert".split()
+_PADDED_LEFT = "CodeLlama Cohere Gemma Llama XLNet".split()
 _UNLIMITED = 10**9  # what configurations write where a model has no greatest length
 
 
@@ -65,16 +68,18 @@ class PretrainedTokenizer:
         for role in _ROLES:
             setattr(self, role, _written(settings.get(role)))
         self.additional_special_tokens = _several(settings)
-        self.padding_side = settings.get("padding_side", "right")
+        family = str(settings.get("tokenizer_class") or "").removesuffix("Fast").removesuffix("Tokenizer")
+        self.padding_side = settings.get("padding_side", "left" if family in _PADDED_LEFT else "right")
         self.truncation_side = settings.get("truncation_side", "right")
         length = settings.get("model_max_length") or _UNLIMITED
         self.model_max_length = int(length) if length < _UNLIMITED else None
         self.chat_template: Any = settings.get("chat_template")
         self.clean_up_tokenization_spaces = bool(settings.get("clean_up_tokenization_spaces"))
         names = settings.get("model_input_names")
-        self._returns_type_ids = (
-            getattr(engine, "marks_second_text", False) if names is None else "token_type_ids" in names
-        )
+        if names is None and not family:
+            self._returns_type_ids = self._model_name == "WordPiece"
+        else:
+            self._returns_type_ids = family in _TYPES if names is None else "token_type_ids" in names
         engine.add_tokens([token for token in self.all_special_tokens if engine.token_to_id(token) is None], True)
 
     # Reading and writing ------------------------------------------------------------------------------------
@@ -268,7 +273,7 @@ return_offsets_mapping, return_length : bool
         """Return the text of numbers, a list or a tensor of shape (N,); special tokens are written out, or left out."""
         ids = [int(indices)] if isinstance(indices, int) else integers(indices)
         text = self.engine.decode(ids, skip_special_tokens)
-        if self.clean_up_tokenization_spaces and not self._joins_pairs:
+        if self.clean_up_tokenization_spaces and self._model_name != "BPE":  # those tokens have their blanks with them
             for spaced in _CLEANED:
                 text = text.replace(spaced, spaced.strip())
         return text
@@ -279,9 +284,9 @@ return_offsets_mapping, return_length : bool
         return [self.decode(row, skip_special_tokens) for row in rows]
 
     @property
-    def _joins_pairs(self) -> bool:
-        """Whether tokens are byte pairs, which have their blanks with them: there are none to remove."""
-        return type(getattr(getattr(self.engine, "tokenizer", None), "model", None)).__name__ == "BPE"
+    def _model_name(self) -> str:
+        """The kind of the model in a ``tokenizer.json``."""
+        return type(getattr(getattr(self.engine, "tokenizer", None), "model", None)).__name__
 
     def convert_tokens_to_ids(self, tokens: str | Sequence[str]) -> Any:
         """Return the number of a token, or those of several; that of the unknown one for what is not there."""
