@@ -1,5 +1,8 @@
 """`weft.export`: graphs of ops."""
 
+import random
+
+import numpy
 import pytest
 
 import weft
@@ -64,3 +67,51 @@ def test_decompositions_compute_the_same_by_other_ops():
     assert "nn::gelu" in {getattr(node.target, "name", "") for node in some.graph.nodes}
     with pytest.raises(UserError, match="'nn::nothing' is no op"):
         program.run_decompositions({"nn::nothing": weft.sin})
+
+
+class Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function, self.count = function, 0
+
+    def forward(self, x):
+        return self.function(self, x)
+
+
+def counted(module, x):
+    module.count += 1
+    return x * module.count
+
+
+def branching_on_a_counter(module, x):
+    module.count += 1
+    return x.sin() if module.count % 2 else x.cos()
+
+
+NOT_FROZEN = {
+    "chance": lambda module, x: x * random.random(),
+    "a tensor of chance": lambda module, x: x + weft.tensor([random.random()]),
+    "a counter": counted,
+    "a branch on a counter": branching_on_a_counter,
+    "an array of NumPy's": lambda module, x: x + weft.from_numpy(numpy.ones(2, numpy.float32)),
+    "a number that was read": lambda module, x: x * float(x.sum()),
+    "a list that was read": lambda module, x: x + sum(x.tolist()),
+    "a branch on a value": lambda module, x: x if (x > 0).any() else -x,
+    "an index": lambda module, x: x[int(x.argmax())],
+}
+
+
+@pytest.mark.parametrize("name", NOT_FROZEN)
+def test_what_is_another_one_each_time_is_refused_with_its_line(name):
+    with pytest.raises(UserError, match=r"test_export\.py:\d+"):
+        export(Function(NOT_FROZEN[name]), (weft.ones(2),))
+
+
+def test_values_that_follow_from_sizes_alone_may_be_read():
+    def positions(module, x):
+        last = int(weft.arange(x.shape[0]).max())
+        return x[last] + weft.tensor([True, False, True]).nonzero().sum()
+
+    program = export(Function(positions), (weft.randn(4, 3),), dynamic_shapes=({0: Dim("n")},))
+    x = weft.randn(9, 3)
+    assert weft.equal(program.module()(x), x[8] + 2)

@@ -46,16 +46,16 @@ def check_same_calls(recordings: Sequence[Recording]) -> None:
         for one, two in zip(first.calls, other.calls):
             if one.target is not two.target:
                 raise UserError(
-                    f"export: the program does other things with inputs of other sizes: {one.target.name} "
-                    f"at {one.line}, then {two.target.name} at {two.line}"
+                    "export: the program does other things with inputs of other sizes, or a second time: "
+                    f"{one.target.name} at {one.line}, then {two.target.name} at {two.line}"
                 )
         if len(first.calls) != len(other.calls):
-            longer = max(first.calls, other.calls, key=len)
-            call = longer[min(len(first.calls), len(other.calls))]
+            counts = len(first.calls), len(other.calls)
+            call = max(first.calls, other.calls, key=len)[min(counts)]
             raise UserError(
-                f"export: the program runs {len(first.calls)} ops, and {len(other.calls)} with inputs of other sizes: "
-                "a loop over a size, or a branch on one. The first that is not in both is "
-                f"{call.target.name} at {call.line}"
+                f"export: the program runs {counts[0]} ops, and {counts[1]} with inputs of other sizes, or a second "
+                "time: a loop over a size, a branch on one, or a state that is no tensor. The first that is not in "
+                f"both is {call.target.name} at {call.line}"
             )
 
 
@@ -144,8 +144,8 @@ class GraphMaker:
         """Make a tensor of Python's numbers an input of the graph."""
         if any(not numpy.array_equal(tensors[0].numpy(), each.numpy()) for each in tensors):
             raise UserError(
-                f"export: {call.target.name} at {call.line}: a tensor of numbers that depend on the inputs' sizes. "
-                "Make it with ops: weft.arange, weft.full, weft.stack"
+                f"export: {call.target.name} at {call.line}: a tensor of numbers that depend on the inputs' sizes, or "
+                "are others each time. Make it with ops: weft.arange, weft.full, weft.stack"
             )
         name = f"c_lifted_tensor_{len(self.constants)}"
         with self.graph.inserting_before(self.boundary):
@@ -177,7 +177,7 @@ class GraphMaker:
         if any(each != first and each == each for each in values):
             raise UserError(
                 f"export: {self.line}: its argument {name} is {first!r}, then {values[-1]!r} with inputs of other "
-                "sizes. Only whole numbers may depend on sizes: compute others with tensors"
+                "sizes, or a second time. Only whole numbers may depend on sizes: compute others with tensors"
             )
         return first
 

@@ -187,7 +187,7 @@ def plane(values: tuple[int, ...], symbols: Mapping[str, Any]) -> Size | None:
         matrix = numpy.array([*(symbols[name] for name in names), [1] * len(values)], float).T
         factors = numpy.rint(numpy.linalg.lstsq(matrix, numpy.array(values, float), rcond=None)[0]).astype(int)
         if (matrix @ factors == values).all() and (abs(factors[:2]) <= LARGEST_FACTOR).all():
-            terms = {(name,): int(factor) for name, factor in zip(names, factors)}
+            terms: dict[Term, int] = {(name,): int(factor) for name, factor in zip(names, factors)}
             return Size({**terms, (): int(factors[-1])}, values[0])
     return None
 

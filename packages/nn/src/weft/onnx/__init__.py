@@ -9,10 +9,11 @@ from enum import Enum, IntEnum
 from typing import Any
 
 from weft.onnx._builder import OnnxExporterError
-from weft.onnx._export import export
+from weft.onnx._export import ONNXProgram, export
 from weft.onnx._importer.model import ONNXModule, load
 
 __all__ = [
+    "ONNXProgram",
     "ONNXModule",
     "OnnxExporterError",
     "OperatorExportTypes",
