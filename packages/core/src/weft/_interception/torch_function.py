@@ -14,7 +14,8 @@ from functools import cache, wraps
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
-from weft._devices.devices import key_of
+from weft._devices.devices import device, key_of
+from weft._dtypes.dtypes import dtype
 from weft._engine.tensor import TensorBase, intercept, local
 from weft._interception.torch_dispatch import asked_about, classes, dispatching
 from weft._tensor.subclasses import as_subclass
@@ -121,8 +122,11 @@ def asking(function: Any, name: str, home: str = "weft") -> Any:
     inner.__qualname__ = function.__qualname__
 
     def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not local.modes and is_silent(args) and (not kwargs or is_silent(kwargs.values())):
+            return inner(*args, **kwargs)
         types = overriding((*args, *kwargs.values()))
         if not types and not local.modes:
+            note_silent((*args, *kwargs.values()))
             if classes and dispatching((*args, *kwargs.values())):
                 with asked_about():
                     return inner(*args, **kwargs)
@@ -205,7 +209,29 @@ def flatten(args: Any, levels: int = 8) -> list[Any]:
 
 
 # Classes of most arguments, which override nothing, told apart at once; tensors themselves when functions begin to ask.
-_silent: set[type] = {bool, float, int, str, type(None)}
+_silent: set[type] = {bool, float, int, str, type(None), slice, type(...), dtype, device}
+
+
+def is_silent(args: Iterable[Any]) -> bool:
+    """Whether all arguments are of classes that are known to override nothing: a third of the cost of finding out."""
+    for arg in args:
+        kind = type(arg)
+        if kind in _silent:
+            continue
+        if kind is not tuple and kind is not list:
+            return False
+        for each in arg:
+            if type(each) not in _silent:
+                return False
+    return True
+
+
+def note_silent(args: Iterable[Any]) -> None:
+    """Remember the classes of tensors that were found to override nothing, such as parameters."""
+    for arg in args:
+        kind = type(arg)
+        if isinstance(arg, TensorBase) and kind._is_plain and not kind._dispatches:  # type: ignore[attr-defined]
+            _silent.add(kind)
 
 
 def overriding(args: Iterable[Any]) -> list[Any]:

@@ -63,6 +63,6 @@ class KeyValueCache:
         """Keep the keys and values of new tokens, (B, H, T, D); return all from the place ``first`` on."""
         keys, values = self._layers[layer]
         end = self.length + key.shape[2]
-        keys[:, :, self.length : end] = key.detach()
-        values[:, :, self.length : end] = value.detach()
+        keys[:, :, self.length : end] = key.detach() if key.requires_grad else key
+        values[:, :, self.length : end] = value.detach() if value.requires_grad else value
         return keys[:, :, first:end], values[:, :, first:end]

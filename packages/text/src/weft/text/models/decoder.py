@@ -76,8 +76,8 @@ class MLP(nn.Module):
         hidden = self.up(x)
         if not self.is_gated:
             return self.down(self.activation(hidden))
-        gate, passed = hidden.chunk(2, -1)
-        return self.down(self.activation(gate) * passed)
+        inner = hidden.shape[-1] // 2
+        return self.down(self.activation(hidden[..., :inner]) * hidden[..., inner:])
 
 
 class Block(nn.Module):
