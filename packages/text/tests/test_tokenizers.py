@@ -207,6 +207,12 @@ def test_tiktoken_files_need_a_pattern_and_whole_lines(tmp_path):
         tokenizer("a", "b")
     tokenizer.save(tmp_path / "copy.tiktoken")
     assert (tmp_path / "copy.tiktoken").read_text() == path.read_text()
+    with pytest.raises(ValueError, match="the file lacks tokens for bytes of the text"):
+        tokenizer.encode("xyz")
+    for content in ("", "YQ== -1\n", "YQ== 99999999999999\n", "YQ== 0\nYg== 0\n"):
+        path.write_text(content)
+        with pytest.raises(ValueError, match="are nothing that the library tiktoken can read"):
+            PretrainedTokenizer.from_pretrained(path, pattern="a")
     path.write_text("??? 1\n")
     with pytest.raises(ValueError, match="is no file of tiktoken"):
         PretrainedTokenizer.from_pretrained(path, pattern="a")

@@ -6,7 +6,8 @@ import base64
 import binascii
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from inspect import signature
 from itertools import accumulate
 from pathlib import Path
@@ -44,6 +45,17 @@ class Engine(Protocol):
         """Write the file that the engine was made from."""
 
 
+@contextmanager
+def _refusals(what: str) -> Iterator[None]:
+    """Turn what a library raises into a ValueError: Exception itself, or where it panics a BaseException."""
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise ValueError(f"{what}: {error}") from error
+
+
 class JSONEngine:
     """``tokenizer.json``, by the library `tokenizers`: all that the file says about texts, pairs and special tokens."""
 
@@ -60,10 +72,8 @@ class JSONEngine:
     def read(cls, path: Path) -> JSONEngine:
         """Read a file."""
         library = imported("tokenizers", "PretrainedTokenizer")
-        try:
+        with _refusals(f"{path} is no tokenizer.json that the library tokenizers can read"):
             return cls(library.Tokenizer.from_file(str(path)))
-        except Exception as error:  # the library raises Exception itself
-            raise ValueError(f"{path} is no tokenizer.json that the library tokenizers can read: {error}") from error
 
     def encode(self, texts: list[Texts], add_special_tokens: bool, truncation: Truncation | None) -> list[Encoding]:
         room = truncation.max_length - self._added(texts, add_special_tokens) if truncation else 0
@@ -73,13 +83,10 @@ class JSONEngine:
             )
         with self._settings:
             try:
-                if truncation is not None:
-                    self.tokenizer.enable_truncation(**vars(truncation))
-                found = self.tokenizer.encode_batch(texts, add_special_tokens=add_special_tokens)
-            except BaseException as error:  # the library raises Exception itself, and where it panics BaseException
-                if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
-                    raise
-                raise ValueError(f"the texts cannot be cut as {truncation} says: {error}") from error
+                with _refusals(f"the texts cannot be cut as {truncation} says"):
+                    if truncation is not None:
+                        self.tokenizer.enable_truncation(**vars(truncation))
+                    found = self.tokenizer.encode_batch(texts, add_special_tokens=add_special_tokens)
             finally:
                 self.tokenizer.no_truncation()
         return [_from_library(each) for each in found]
@@ -225,10 +232,8 @@ class SentencePieceEngine(_PieceEngine):
     def __init__(self, path: Path, special: Sequence[str] = (), begin: bool = False, end: bool = False) -> None:
         library = imported("sentencepiece", "PretrainedTokenizer")
         self._content = path.read_bytes()
-        try:
+        with _refusals(f"{path} is no model that the library sentencepiece can read"):
             self.model = library.SentencePieceProcessor(model_proto=self._content)
-        except Exception as error:  # of the library's own types, by its version
-            raise ValueError(f"{path} is no model that the library sentencepiece can read: {error}") from error
         self._has_offset_mapping = "return_type" in signature(library.SentencePieceProcessor.Encode).parameters  # 0.2.3
         self._pieces = {self.model.id_to_piece(index): index for index in range(self.model.get_piece_size())}
         super().__init__(
@@ -312,11 +317,13 @@ class TiktokenEngine(_PieceEngine):
         special = (known or ("", {}))[1] if special is None else special
         self._content = path.read_bytes()
         self._ranks = _read_ranks(self._content, path)
-        self.model = library.Encoding(path.stem, pat_str=pattern, mergeable_ranks=self._ranks, special_tokens={})
+        with _refusals(f"{path} and its pattern are nothing that the library tiktoken can read"):
+            self.model = library.Encoding(path.stem, pat_str=pattern, mergeable_ranks=self._ranks, special_tokens={})
         super().__init__(special, [], [])
 
     def pieces(self, text: str) -> tuple[list[int], Offsets]:
-        ids = self.model.encode_ordinary(text)
+        with _refusals("the file lacks tokens for bytes of the text"):
+            ids = self.model.encode_ordinary(text)
         lengths = [len(self.model.decode_single_token_bytes(index)) for index in ids]
         return ids, _character_offsets(text, lengths)
 
