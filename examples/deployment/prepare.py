@@ -36,19 +36,19 @@ class Reader(nn.Module):
 
 
 def train(epochs, checkpoint):
-    """The network of examples/digits.py, and its training pictures as it wants them."""
+    """The network of examples/digits.py, and pictures as it wants them: those of training, and those of the test."""
     import digits
 
     arguments = argparse.Namespace(seed=1, device="cpu", lr=2e-3, epochs=epochs, show_steps=0)
     training = digits.Training(arguments)
-    pictures = digits.load_digits(train=True)
+    pictures, test = digits.load_digits(train=True), digits.load_digits(train=False)
     if checkpoint is not None:
         training.load(checkpoint)
-        return training.model.eval(), pictures
+        return training.model.eval(), pictures, test
     loader = digits.data.DataLoader(pictures, batch_size=32, shuffle=True, generator=training.shuffle)
     for _ in range(epochs):
         digits.train_epoch(training, loader, arguments)
-    return training.model.eval(), pictures
+    return training.model.eval(), pictures, test
 
 
 def quantized(network, pictures):
@@ -59,6 +59,13 @@ def quantized(network, pictures):
     with weft.no_grad():
         observed(pictures[:300])
     return convert(observed)
+
+
+@weft.no_grad()
+def accuracy(network, test):
+    """The share of the test pictures that are read correctly, in per cent."""
+    pictures, classes = test.tensors
+    return 100 * (network(pictures).argmax(1) == classes).float().mean().item()
 
 
 def main():
@@ -73,8 +80,10 @@ def main():
     sys.argv[1:] = []  # examples/digits.py reads its own
     arguments.out.mkdir(parents=True, exist_ok=True)
 
-    network, pictures = train(arguments.epochs, arguments.checkpoint)
-    model, small = Reader(network), Reader(quantized(network, pictures.tensors[0]))
+    network, pictures, test = train(arguments.epochs, arguments.checkpoint)
+    integers = quantized(network, pictures.tensors[0])
+    print(f"reads {accuracy(network, test):.2f} % of the test pictures, with 8 bits {accuracy(integers, test):.2f} %")
+    model, small = Reader(network), Reader(integers)
     pixels = (pictures.tensors[0][:4] * 0.376 + 0.305).contiguous()
     batch = {"pixels": {0: Dim("batch", max=1024)}}
 

@@ -4,6 +4,7 @@ import functools
 import http.server
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -35,9 +36,10 @@ def run(*command, cwd=None, environment=()):
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """The folder that prepare.py wrote."""
+    """The folder that prepare.py wrote, and in ``printed`` what it said."""
     folder = tmp_path_factory.mktemp("deployment")
-    run(EXAMPLES / "prepare.py", "--out", "served", "--epochs", 1, cwd=folder)
+    printed = run(EXAMPLES / "prepare.py", "--out", "served", "--epochs", 1, cwd=folder)
+    (folder / "served" / "printed").write_text(printed)
     return folder / "served"
 
 
@@ -60,6 +62,12 @@ def test_each_file_gives_the_models_numbers(served, tmp_path):
     (weights,) = (served / "digits").glob("*.npz")
     assert (served / "digits" / "model.py").stat().st_size < 200_000
     assert weights.stat().st_size < 1.1 * (served / "digits.onnx").stat().st_size
+
+
+def test_digits_are_read_as_well_with_8_bits(served):
+    before, after = map(float, re.findall(r"([\d.]+) %", (served / "printed").read_text()))
+    assert before > 85
+    assert after > before - 0.5
 
 
 def test_a_phones_format_comes_of_onnxruntimes_converter(served, tmp_path):

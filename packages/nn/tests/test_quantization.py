@@ -317,36 +317,6 @@ def test_onnxruntime_has_the_same_numbers_by_integer_kernels(name, tmp_path):
     assert kernels & {"QGemm", "QLinearConv", "QLinearMatMul", "MatMulIntegerToFloat"}, kernels
 
 
-def test_digits_are_read_as_well_by_integers(tmp_path):
-    pytest.importorskip("sklearn")
-    from sklearn.datasets import load_digits
-
-    pixels, classes = (weft.from_numpy(each) for each in load_digits(return_X_y=True))
-    pixels = pixels.float().reshape(-1, 1, 8, 8) / 16
-    weft.manual_seed(0)
-    model = nn.Sequential(
-        *(nn.Conv2d(1, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()),
-        *(nn.Linear(128, 32), nn.ReLU(), nn.Linear(32, 10)),
-    )
-    optimizer = weft.optim.Adam(model.parameters(), lr=0.01)
-    for batch in weft.randperm(1400).split(100) * 6:
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(model(pixels[batch]), classes[batch]).backward()
-        optimizer.step()
-    fused = fuse_modules(model.eval(), [["0", "1", "2"], ["5", "6"]])
-    quantized = convert(calibrated(fused, pixels[:300]))
-    _, found, _ = sessions(quantized, pixels[1400:], tmp_path)
-
-    def right(logits):
-        return 100 * (np.asarray(logits).argmax(1) == classes[1400:].numpy()).mean()
-
-    with weft.no_grad():
-        before = right(model(pixels[1400:]))
-    assert before > 90
-    assert right(found) > before - 0.5 - 1e-9
-    assert np.abs(found - quantized(pixels[1400:]).numpy()).max() <= float(quantized[7].scale) * 1.01
-
-
 def test_a_quantized_model_needs_a_quarter_of_the_bytes(tmp_path):
     pytest.importorskip("onnx")
     x = weft.randn(20, 64)
