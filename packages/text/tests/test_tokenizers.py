@@ -134,6 +134,9 @@ def test_files_that_are_missing_or_damaged_say_so(tmp_path):
     pytest.importorskip("tokenizers")
     with pytest.raises(FileNotFoundError, match=r"has no tokenizer\.json"):
         PretrainedTokenizer.from_pretrained(tmp_path)
+    (tmp_path / "vocab.txt").write_text("[PAD]")
+    with pytest.raises(FileNotFoundError, match=r"of its vocab\.txt, transformers' AutoTokenizer makes one"):
+        PretrainedTokenizer.from_pretrained(tmp_path)
     for content in ("", "{}", "[1]", '{"model": {"type": "BPE", "vocab": 3}}', "\x00"):
         (tmp_path / "tokenizer.json").write_text(content)
         with pytest.raises(ValueError, match=r"is no tokenizer\.json that the library tokenizers can read"):

@@ -44,7 +44,7 @@ class DataLoader(Generic[T_co]):
     batch_size : int or None
         None gives single samples.
     shuffle : bool, optional
-        A new random order in each pass.
+        A new random order in each pass; an iterable dataset has an order of its own, unless it has ``set_shuffle``.
     sampler : Sampler or iterable, optional
         The order of samples, in place of ``shuffle``.
     batch_sampler : Sampler or iterable, optional

@@ -523,7 +523,9 @@ def _tokenizer_file(place: Path) -> Path:
         candidates += sorted(place.glob("*.model")) + sorted(place.glob("*.tiktoken"))
     found = next((file for file in candidates if file.is_file()), None)
     if found is None:
-        raise FileNotFoundError(f"from_pretrained: {place} has no tokenizer.json, *.model or *.tiktoken")
+        older = [name for name in ("vocab.txt", "vocab.json") if (place / name).is_file()]
+        remedy = f"; of its {older[0]}, transformers' AutoTokenizer makes one: save_pretrained" if older else ""
+        raise FileNotFoundError(f"from_pretrained: {place} has no tokenizer.json, *.model or *.tiktoken{remedy}")
     return found
 
 
