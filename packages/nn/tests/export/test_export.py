@@ -115,3 +115,17 @@ def test_values_that_follow_from_sizes_alone_may_be_read():
     program = export(Function(positions), (weft.randn(4, 3),), dynamic_shapes=({0: Dim("n")},))
     x = weft.randn(9, 3)
     assert weft.equal(program.module()(x), x[8] + 2)
+
+
+def test_a_program_without_inputs_has_its_constants():
+    class Constant(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(weft.ones(2))
+
+        def forward(self):
+            return self.weight * weft.tensor([1.0, 2.0])
+
+    program = export(Constant(), ())
+    assert [spec.arg.name for spec in program.graph_signature.input_specs] == ["p_weight", "c_lifted_tensor_0"]
+    assert program.module()().tolist() == [1.0, 2.0]

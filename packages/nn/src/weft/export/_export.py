@@ -303,6 +303,7 @@ class Exporter:
             node.meta["val"] = plain_meta(tensor)
         else:
             node = self.maker.placeholder(wanted, slot)
+        self.maker.state = node
         persistent = None
         if kind is InputKind.BUFFER:
             persistent = name in self.mod.state_dict()
@@ -322,7 +323,6 @@ class Exporter:
     def add_inputs(self) -> None:
         """Placeholders for the arguments."""
         slots = iter(self.first.inputs)
-        self.maker.boundary = None
         for name, leaf, dims in zip(self.names, self.leaves, self.dims):
             if not isinstance(leaf, weft.Tensor):
                 argument: Any = ConstantArgument(name, leaf)
@@ -336,7 +336,6 @@ class Exporter:
                 self.signature.input_specs.append(InputSpec(InputKind.USER_INPUT, argument, None))
                 self.targets[slot] = OutputKind.USER_INPUT_MUTATION, node.name
                 self.add_origins(node, dims)
-            self.maker.boundary = self.maker.boundary or node
 
     def add_origins(self, node: Any, dims: Mapping[int, Dim]) -> None:
         for place, dim in dims.items():

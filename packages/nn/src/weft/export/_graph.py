@@ -82,6 +82,8 @@ class GraphMaker:
         self.symbols: dict[str, Node] = {}
         self.products: dict[Any, Node] = {}
         self.constants: dict[str, Any] = {}
+        self.state: Node | None = None  # the last placeholder before those of the user's inputs
+        self.line = ""  # the op that is being written, and its line
         self.near: list[str] = []  # symbols in the shapes of what the call that is being written takes
 
     def placeholder(self, name: str, slot: int) -> Node:
@@ -148,8 +150,9 @@ class GraphMaker:
                 "are others each time. Make it with ops: weft.arange, weft.full, weft.stack"
             )
         name = f"c_lifted_tensor_{len(self.constants)}"
-        with self.graph.inserting_before(self.boundary):
-            self.placeholder(name, call.result.number)
+        place = self.graph.inserting_after(self.state) if self.state else self.graph.inserting_before()
+        with place:
+            self.state = self.placeholder(name, call.result.number)
         self.constants[name] = tensors[0]
 
     # Arguments

@@ -20,6 +20,7 @@ from weft.utils import _pytree as pytree
 
 __all__ = ["InvalidFile", "decoded", "encoded", "graph_from", "graph_to", "tree_from", "tree_to"]
 
+NAMED_TUPLE: Any = pytree.namedtuple  # type: ignore[attr-defined]  # by which all of them are taken apart
 FUNCTIONS = {
     "getitem": operator.getitem,
     "sym_size": sym_size,
@@ -264,7 +265,7 @@ def tree_to(spec: Any) -> Any:
     if spec.is_leaf():
         return None
     children = [tree_to(each) for each in spec.children_specs]
-    if spec.type is pytree.namedtuple:
+    if spec.type is NAMED_TUPLE:
         cls = spec.context
         return {"type": "namedtuple", "context": [cls.__name__, list(cls._fields)], "children": children}
     known = pytree.SUPPORTED_SERIALIZED_TYPES[spec.type]
@@ -287,7 +288,7 @@ def tree_from(value: Any) -> Any:
     if kind == "namedtuple":
         name, fields = listed(context, 2)
         made = namedtuple(identifier(name), [identifier(each) for each in listed(fields)])  # type: ignore[misc]
-        return pytree.TreeSpec(pytree.namedtuple, made, children)
+        return pytree.TreeSpec(NAMED_TUPLE, made, children)
     cls = pytree.SERIALIZED_TYPE_TO_PYTHON_TYPE.get(kind)
     if cls is None or kind == pytree.NO_SERIALIZED_TYPE_NAME_FOUND:
         raise InvalidFile(f"containers of type {kind!r} are unknown; import the module that registers them first")

@@ -231,7 +231,7 @@ def hold(module: Module, name: str, tensor: Any, spec: Any) -> None:
     for each in path:
         if each not in module._modules:
             module.add_module(each, Module())
-        module = module._modules[each]
+        module = module.get_submodule(each)
     if spec.kind is InputKind.PARAMETER:
         module.register_parameter(last, tensor)
     else:
@@ -241,7 +241,7 @@ def hold(module: Module, name: str, tensor: Any, spec: Any) -> None:
 def held(module: Module, name: str) -> Any:
     *path, last = name.split(".")
     for each in path:
-        module = module._modules[each]
+        module = module.get_submodule(each)
     return getattr(module, last)
 
 

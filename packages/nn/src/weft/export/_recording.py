@@ -180,7 +180,7 @@ class Recorder(Interceptor):
     def view(self, slot: Slot, steps: tuple[Step, ...]) -> Slot:
         """Take views of a value again, after it was written to."""
         for step in steps:
-            slot = self.add(step.target, {step.name: slot, **step.args}, step.kinds, step.index)
+            slot = self.add(step.target, {step.name: slot, **step.args}, step.kinds, step.output)
         return slot
 
     def add(self, target: OpFunction, args: dict[str, Any], kinds: Sequence[Kind], index: int = -1) -> Slot:

@@ -17,7 +17,7 @@ class Step(NamedTuple):
     args: dict[str, Any]
     source: Any
     kinds: list[Any]
-    index: int  # of several results; -1: the only one
+    output: int  # which of several results; -1: the only one
 
 
 def inverse_of(step: Step, whole: Any, new: Any) -> tuple[OpFunction, dict[str, Any]] | None:
@@ -53,10 +53,10 @@ def key_of(step: Step, short: str) -> tuple[Any, ...] | None:
     if short == "select":
         chosen = args["index"]
     elif short == "unbind":
-        chosen = step.index
+        chosen = step.output
     elif short == "slice":
         chosen = slice(args["start"], args["stop"], args["step"])
     else:
-        start = sum(args["sizes"][: step.index])
-        chosen = slice(start, start + args["sizes"][step.index], None)
+        start = sum(args["sizes"][: step.output])
+        chosen = slice(start, start + args["sizes"][step.output], None)
     return (*(slice(None),) * dim, chosen)
