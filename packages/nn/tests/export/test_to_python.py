@@ -99,3 +99,49 @@ def test_random_draws_are_refused_with_their_lines(tmp_path):
     with pytest.raises(UserError, match=r"nn::dropout \(test_to_python.py:\d+\): it draws random numbers"):
         program.to_python(tmp_path)
     assert not os.listdir(tmp_path)
+
+
+class Names(nn.Module):
+    """Its names are those that the module uses itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.numpy = nn.Linear(3, 3)
+
+    def forward(self, weights, numpy, *, linear, outputs):
+        return {"self": self.numpy(weights) + numpy, "rest": [linear * outputs]}
+
+
+def test_names_of_the_program_are_no_matter(tmp_path):
+    model, x = Names(), weft.randn(2, 3)
+    program = load(export(model, (x, x), {"linear": x, "outputs": x}).to_python(tmp_path))
+    array = x.numpy()
+    found = program["Model"]()(array, array, linear=array, outputs=array)
+    expected = model(x, x, linear=x, outputs=x)
+    numpy.testing.assert_allclose(found["self"], expected["self"].detach().numpy(), 1e-5, 1e-6)
+    numpy.testing.assert_array_equal(found["rest"][0], expected["rest"][0].numpy())
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", weft.zeros(()))
+
+    def forward(self, x):
+        self.calls += 1
+        x[:, 0] = 0
+        return x * self.calls
+
+
+def test_writes_to_buffers_and_inputs_are_done(tmp_path):
+    model = load(export(Counter(), (weft.ones(2, 2),)).to_python(tmp_path))["Model"]()
+    given = numpy.ones((2, 2), "float32")
+    assert model(given).tolist() == [[0, 1], [0, 1]]
+    assert model(given).tolist() == [[0, 2], [0, 2]]
+    assert given.tolist() == [[0, 1], [0, 1]]
+
+
+def test_dtypes_that_numpy_lacks_are_refused(tmp_path):
+    program = export(nn.Linear(3, 2).bfloat16(), (weft.ones(1, 3).bfloat16(),))
+    with pytest.raises(UserError, match=r"weight: NumPy has no weft.bfloat16; convert the model to float32"):
+        program.to_python(tmp_path)

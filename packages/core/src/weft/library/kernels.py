@@ -1,4 +1,4 @@
-"""Wrap the kernels of ops while a program runs, as counters of operations do."""
+"""The kernels of ops: as functions of arrays, and wrapped while a program runs, as counters of operations do."""
 
 from __future__ import annotations
 
@@ -6,11 +6,56 @@ from collections.abc import Callable, Container
 from functools import partial
 from typing import Any
 
+import numpy
+
 from weft._devices.devices import cpu, key_of
 from weft._dtypes.dtypes import STORABLE
+from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import state
+from weft.ops._registry import registry
 
-__all__ = ["wrap_kernels"]
+__all__ = ["cpu_kernel", "wrap_kernels"]
+
+
+def cpu_kernel(name: str, dtype: Any) -> Callable[..., Any]:
+    """The kernel that runs a declared op on the CPU, as a function of arrays.
+
+    Parameters
+    ----------
+    name : str
+        With its namespace, ``"core::add"``.
+    dtype : dtype
+        Of the arrays.
+
+    Returns
+    -------
+    callable
+        Takes NumPy's arrays, and what else the op's kernel takes.
+
+    Raises
+    ------
+    KeyError
+        If no op has the name.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from weft.library.kernels import cpu_kernel
+    >>> cpu_kernel("core::add", weft.float32)(numpy.ones(2, "float32"), 2.0)
+    array([3., 3.], dtype=float32)
+    """
+    kernel = registry[name].op.kernel(key_of(dtype, cpu))
+    return by_size(kernel) if isinstance(kernel, KernelBySize) else kernel
+
+
+def by_size(kernel: KernelBySize) -> Callable[..., Any]:
+    """One function of a kernel for small arrays and another for large ones."""
+
+    def choose(*args: Any) -> Any:
+        first = args[0][0] if type(args[0]) is list else args[0]
+        return (kernel.large if numpy.size(first) >= kernel.least else kernel.small)(*args)
+
+    return choose
 
 
 def wrap_kernels(names: Container[str], wrap: Callable[[str, Any], Any]) -> list[Callable[[], None]]:

@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from weft._dtypes.dtypes import dtype as dtype_class
-from weft._dtypes.dtypes import float32, get_default_dtype
+from weft import dtype as dtype_class
+from weft import float32, get_default_dtype
 from weft.export import _numpy_functions
 from weft.export._kernel_sources import KernelSources, NotStandalone
-from weft.ops._declare import Declaration, half_number
+from weft.library import get_op
 from weft.ops._formula_kernels import kernel_writer
 from weft.ops._formulas import Formula
-from weft.ops._registry import registry
 
 __all__ = ["Array", "NumpyKernels", "Text", "literal"]
 
@@ -142,10 +141,7 @@ class NumpyKernels:
         own = getattr(_numpy_functions, ALIKE.get(short(op), short(op)), None)
         if isinstance(own, FunctionType) and op.name.startswith("core::"):
             return self.own_call(own, args, result)
-        found = registry.get(op.name)
-        if found is None:
-            raise NotStandalone("it has no kernel")
-        return self.kernel_call(found, args)
+        return self.kernel_call(declaration_of(op.name), args)
 
     def own_call(self, function: Any, args: dict[str, Any], result: Any) -> str:
         """A call of one of the functions of this package."""
@@ -158,11 +154,11 @@ class NumpyKernels:
 
     def embed_call(self, input: Array, shape: Any, of: str, args: Any) -> str:
         """Zeros with an array in a view of them, which the op of a name makes."""
-        view = self.kernel(registry[of], input.dtype, ())
+        view = self.kernel(declaration_of(of), input.dtype, ())
         name = self.sources.function(_numpy_functions.embedded)
         return f"{name}({input.text}, {literal(shape)}, {view}, {literal(args)})"
 
-    def kernel_call(self, op: Declaration, args: dict[str, Any]) -> str:
+    def kernel_call(self, op: Any, args: dict[str, Any]) -> str:
         """A call of a declared op's kernel."""
         values = list(args.values())
         first = next(iter(arrays_in(values)), None)
@@ -181,12 +177,12 @@ class NumpyKernels:
         name = self.kernel(op, element, rest)
         return f"{name}({', '.join(literal(each) for each in values)})"
 
-    def number(self, op: Declaration, name: str, value: Any, element: Any) -> Any:
+    def number(self, op: Any, name: str, value: Any, element: Any) -> Any:
         """A number as arrays of half precision are combined with it."""
         rounds = op.scalars.get(name, "float32") != "float32"
-        return half_number(op.short, element, False, value) if rounds and type(value) in (int, float) else value
+        return float(element.numpy.type(value)) if rounds and type(value) in (int, float) else value
 
-    def kernel(self, op: Declaration, element: Any, rest: tuple[Any, ...]) -> str:
+    def kernel(self, op: Any, element: Any, rest: tuple[Any, ...]) -> str:
         """The name of an op's kernel, with the conversions that its dtype needs: see `Declaration.prepare`."""
         compute = element
         if op.result == "float" and element.category < 2:
@@ -203,7 +199,7 @@ class NumpyKernels:
             self.called[name] = op.name, element.numpy.name, rest
         return self.names[key]
 
-    def converting(self, op: Declaration, kernel: str, element: Any, compute: Any) -> str:
+    def converting(self, op: Any, kernel: str, element: Any, compute: Any) -> str:
         """A kernel that computes in another dtype."""
         places = tuple([None if each == "float32" else op.arguments.index(each) for each in op.rounds_to])
         integers = not element.is_half
@@ -213,7 +209,7 @@ class NumpyKernels:
         self.sources.parts.append(f"{name} = {self.sources.function(convert)}({', '.join(given)})")
         return name
 
-    def plain_kernel(self, op: Declaration, compute: Any, rest: tuple[Any, ...]) -> str:
+    def plain_kernel(self, op: Any, compute: Any, rest: tuple[Any, ...]) -> str:
         """The name of the kernel without conversions."""
         generic = op.generic
         if op.complex_kernel is not None and compute.is_complex:
@@ -226,7 +222,7 @@ class NumpyKernels:
             return self.formula(op, generic, compute, rest)
         return self.sources.kernel(generic, op.short)
 
-    def formula(self, op: Declaration, formula: Formula, compute: Any, rest: tuple[Any, ...]) -> str:
+    def formula(self, op: Any, formula: Formula, compute: Any, rest: tuple[Any, ...]) -> str:
         """The kernel of a formula: Python that is written of it for these numbers and choices."""
         choice, numbers = formula.parted(rest)
         program = formula.program(choice, tuple([each == 1 for each in numbers]))
@@ -272,6 +268,23 @@ class NumpyKernels:
             return [f"{name} = {module}.{value.__name__}"]
         owner = "operator" if getattr(operator, value.__name__, None) is value else value.__module__
         return [f"{name} = {self.sources.imported_name(owner, value.__name__)}"]
+
+
+def declaration_of(name: str) -> Any:
+    """The declared op of a name.
+
+    Raises
+    ------
+    NotStandalone
+        If it is no declared op, whose kernel could be taken.
+    """
+    try:
+        found: Any = get_op(name)
+    except KeyError:
+        found = None
+    if not hasattr(found, "generic"):
+        raise NotStandalone("it has no kernel")
+    return found
 
 
 def short(op: Any) -> str:

@@ -126,14 +126,15 @@ class ProgramWriter:
         self.kernels = NumpyKernels(self.sources)
         self.numpy = self.sources.module("numpy")
         self.names: dict[Node, str] = {}
-        self.variables: set[str] = set()
+        self.variables = {"self", "weights", "outputs"}
         self.refused: list[str] = []
         self.containers = 0
         self.elements: dict[str, str] = {}
         self.where = ""  # the line of the user's program that was last named
         nodes = list(program.graph.nodes)
         for node in nodes:
-            self.names[node] = self.variable(node)
+            if not is_tuple(node.meta.get("val")):
+                self.names[node] = self.variable(node)
         placeholders = [node for node in nodes if node.op == "placeholder"]
         pairs = list(zip(placeholders, program.graph_signature.input_specs, strict=True))
         self.inputs = [(node, spec) for node, spec in pairs if spec.kind is InputKind.USER_INPUT]
@@ -185,9 +186,9 @@ class ProgramWriter:
         if state:
             yield f"{', '.join(state)}{',' * (len(state) == 1)} = weights"
         for node in self.program.graph.nodes:
-            if node.op == "call_function":
+            if node.op == "call_function" and node.target is not operator.getitem:
                 try:
-                    yield self.line(node)
+                    yield from self.op_lines(node)
                 except NotStandalone as error:
                     self.refused.append(
                         f"{getattr(node.target, 'name', node.name)} ({node.meta.get('line', '')}): {error}"
@@ -200,17 +201,31 @@ class ProgramWriter:
 
     def frees(self, node: Node, user: Node) -> bool:
         """Whether a node is an array that is needed no more after another node."""
-        known = node.meta.get("val")
-        return self.last[node] is user and node.op == "call_function" and isinstance(known, (Tensor, tuple))
+        return self.last[node] is user and node.op == "call_function" and isinstance(node.meta.get("val"), Tensor)
 
-    def line(self, node: Node) -> str:
-        """The line of a node."""
+    def op_lines(self, node: Node) -> Iterator[str]:
+        """The line of a node; where an op has several results, it is that of the nodes that take them."""
         made = self.expression(node)
-        known = node.meta.get("val")
-        if isinstance(known, Tensor) and not known.shape:
-            made = f"{self.numpy}.asarray({made})"  # NumPy's functions give numbers there
         where, self.where = self.where, node.meta.get("line", self.where)
-        return f"{self.names[node]} = {made}" + (f"  # {self.where}" if where != self.where else "")
+        comment = f"  # {self.where}" if where != self.where else ""
+        known: Any = node.meta.get("val")
+        if not is_tuple(known):
+            yield f"{self.names[node]} = {self.as_array(made, known)}{comment}"
+            return
+        parts = {user.args[1]: user for user in node.users}
+        if len(parts) == 1:
+            ((index, part),) = parts.items()
+            yield f"{self.names[part]} = {self.as_array(f'{made}[{index}]', part.meta['val'])}{comment}"
+            return
+        taken = [self.names[parts[index]] if index in parts else "_" for index in range(len(known))]
+        yield f"{', '.join(taken)} = {made}{comment}"
+        for part in parts.values():
+            if not part.meta["val"].shape:
+                yield f"{self.names[part]} = {self.as_array(self.names[part], part.meta['val'])}"
+
+    def as_array(self, text: str, known: Any) -> str:
+        """An expression that is an array, where NumPy's functions would give a number: without dimensions."""
+        return f"{self.numpy}.asarray({text})" if isinstance(known, Tensor) and not known.shape else text
 
     def expression(self, node: Node) -> str:
         if isinstance(node.target, OpFunction):
@@ -219,8 +234,6 @@ class ProgramWriter:
             return self.kernels.call(node.target, args, known.dtype if isinstance(known, Tensor) else None)
         if node.target is sym_size:
             return f"{self.value(node.args[0])}.shape[{node.args[1]}]"
-        if node.target is operator.getitem:
-            return f"{self.value(node.args[0])}[{node.args[1]}]"
         left, right = (self.value(each) for each in node.args)
         return f"{left} {SYMBOLS[node.target]} {right}"
 
@@ -341,6 +354,11 @@ class ProgramWriter:
                 lines.append(f"{by_name[spec.target]}[...] = outputs[{number}]")
         given = iter([f"outputs[{n}]" for n, spec in enumerate(specs) if spec.kind is OutputKind.USER_OUTPUT])
         return [*lines, f"return {structure(self.program.call_spec.out_spec, lambda: next(given))}"]
+
+
+def is_tuple(known: Any) -> bool:
+    """Whether a node's value is that of an op with several results."""
+    return isinstance(known, tuple) and not isinstance(known, Tensor)
 
 
 def structure(spec: Any, leaf: Callable[[], str]) -> str:

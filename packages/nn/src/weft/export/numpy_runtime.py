@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from weft._devices.devices import cpu, key_of
-from weft._dtypes.dtypes import _by_name
-from weft._engine.dispatch_keys import KernelBySize
-from weft.library import get_op
+import weft
+from weft.library.kernels import cpu_kernel
 
 __all__ = ["fast_kernels"]
 
@@ -38,20 +36,5 @@ def fast_kernels(kernels: Mapping[str, tuple[str, str, tuple[Any, ...]]]) -> dic
 
 def fast_kernel(name: str, element: str, rest: tuple[Any, ...]) -> Callable[..., Any]:
     """One of them."""
-    declaration: Any = get_op(name)
-    kernel = declaration.op.kernel(key_of(_by_name(element), cpu))
-    if isinstance(kernel, KernelBySize):
-        kernel = by_size(kernel)
-    return with_rest(kernel, rest) if rest else kernel
-
-
-def by_size(kernel: KernelBySize) -> Callable[..., Any]:
-    def choose(*args: Any) -> Any:
-        first = args[0][0] if type(args[0]) is list else args[0]
-        return (kernel.large if first.size >= kernel.least else kernel.small)(*args)
-
-    return choose
-
-
-def with_rest(kernel: Callable[..., Any], rest: tuple[Any, ...]) -> Callable[..., Any]:
-    return lambda *args: kernel(*args, *rest)
+    kernel = cpu_kernel(name, getattr(weft, element))
+    return (lambda *args: kernel(*args, *rest)) if rest else kernel
