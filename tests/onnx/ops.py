@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import weft
 import weft.library
 import weft.nn.functional as F
+from weft.ao.decomposed import dequantize, quantize
 
 Inputs = Callable[[int, int], tuple[Any, ...]]
 randn, rand, randint = weft.randn, weft.rand, weft.randint
@@ -487,3 +488,13 @@ case(
     lambda x: (weft.empty(3) * 0, x.new_empty(2) * 0),
     real,
 )
+
+# Rounding to integers and back: by one scale, and by one for each channel
+
+ONE = weft.tensor(0.25), weft.tensor(3, dtype=weft.uint8)
+EACH = weft.tensor([0.25, 0.5, 2.0]), weft.zeros(3, dtype=weft.int8)
+case("quantized_decomposed::quantize", lambda x: quantize.op(x, *ONE, None), real)
+case("quantized_decomposed::quantize", lambda x: quantize.op(x, *EACH, 1), real)
+case("quantized_decomposed::dequantize", lambda x: dequantize.op(x.to(weft.uint8), *ONE, None), positive)
+case("quantized_decomposed::dequantize", lambda x: dequantize.op(x.to(weft.int8), EACH[0], None, 1), integers)
+case("quantized_decomposed::dequantize", lambda x: dequantize.op(x.to(weft.int32), EACH[0], None, 1), integers)
