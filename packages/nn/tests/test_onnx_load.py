@@ -136,8 +136,8 @@ def test_names_that_a_module_has_for_something_else_get_others():
     assert module.training is False
 
 
-def test_sizes_are_computed_on_the_host_whatever_the_device():
-    """The shape of a Reshape comes from Shape, Gather and Concat: these never see the module's device."""
+def reshape_by_computed_sizes():
+    """The shape of a Reshape comes from Shape, Gather and Concat."""
     nodes = [
         helper.make_node("Shape", ["x"], ["shape"]),
         helper.make_node("Gather", ["shape", "zero"], ["rows"], axis=0),
@@ -146,10 +146,21 @@ def test_sizes_are_computed_on_the_host_whatever_the_device():
         helper.make_node("Reshape", ["square", "wanted"], ["y"]),
     ]
     tensors = [tensor("zero", np.array([0])), tensor("rest", np.array([-1]))]
-    module = weft.onnx.load(model_of(nodes, [value("x")], [value("y")], tensors))
+    return model_of(nodes, [value("x")], [value("y")], tensors)
+
+
+def test_sizes_are_computed_on_the_host_whatever_the_device():
+    module = weft.onnx.load(reshape_by_computed_sizes())
     assert [step.runs_on_host for step in module.program.steps] == [True, True, True, False, False]
     assert not list(module.buffers())
     assert module.to("meta")(weft.ones(2, 3, 4, device="meta")).shape == (2, 12)
+
+
+def test_a_loaded_model_is_exported_again_with_its_sizes_free(tmp_path):
+    module, path = weft.onnx.load(reshape_by_computed_sizes()), tmp_path / "again.onnx"
+    weft.onnx.export(module, weft.ones(2, 3, 4), path, input_names=["x"], dynamic_axes={"x": {0: "n", 1: "t"}})
+    x = weft.arange(30.0).reshape(3, 5, 2)[..., :1].expand(3, 5, 4)
+    assert weft.onnx.load(path)(x).tolist() == module(x).tolist()
 
 
 def test_values_are_released_after_their_last_use():

@@ -211,7 +211,9 @@ class Builder:
             value = tensor_from_numpy(np.array(value, np.int64))
         elif attribute.name in ("value_string", "value_strings"):
             value = np.array(value, dtype=object)
-        elif attribute.name not in ("value", "sparse_value") or not hasattr(value, "ndim"):
+        elif attribute.name == "value" and isinstance(value, np.ndarray):
+            value = tensor_from_numpy(value)
+        elif attribute.name != "sparse_value" or not hasattr(value, "ndim"):
             raise ValueError(f"onnx.load: {where} has the attribute {attribute.name!r}, which is no constant's value")
         return self.constant(node.output[0] if node.output else "", value, False)
 

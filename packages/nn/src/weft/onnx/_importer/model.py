@@ -11,7 +11,7 @@ import weft
 from weft.nn import Module, Parameter
 from weft.onnx._importer.building import Builder, Constant, opsets_of
 from weft.onnx._importer.placement import place
-from weft.onnx._importer.program import Context
+from weft.onnx._importer.program import Context, HostConstant
 from weft.onnx._importer.reading import DTYPES
 from weft.onnx._importer.registry import NEWEST_OPSET
 
@@ -214,7 +214,7 @@ def keep_constants(module: Module, constants: list[Constant]) -> tuple[list[Any]
             places.append(constant.value)
         else:
             places.append(register(module, constant, number))
-    return places, [constant.value if constant.on_host else None for constant in constants]
+    return places, [HostConstant(each.value) if each.on_host else None for each in constants]
 
 
 def register(module: Module, constant: Constant, number: int) -> tuple[Module, str]:

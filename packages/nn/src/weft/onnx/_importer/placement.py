@@ -53,7 +53,8 @@ def wanted_on_host(program: Program) -> set[str]:
             continue
         leads_to_wanted = not wanted.isdisjoint(step.outputs)
         for position, name in enumerate(step.inputs):
-            if name and (leads_to_wanted or step.operator.input_name(position) in step.operator.host):
+            own = step.operator.input_name(position)
+            if name and (leads_to_wanted or own in step.operator.host | step.operator.host_tensors):
                 wanted.add(name)
     return wanted
 
@@ -64,12 +65,13 @@ def place_inputs(program: Program, step: Step, constants: list[Constant], host: 
     for position, name in enumerate(step.inputs):
         if not name:
             continue
-        is_read = step.operator.input_name(position) in step.operator.host
+        own = step.operator.input_name(position)
+        is_read, stays = own in step.operator.host, step.runs_on_host or own in step.operator.host_tensors
         constant = constants[names[name]] if name in names else None
         if constant is None:
-            if name in host and not is_read and not step.runs_on_host:
+            if name in host and not is_read and not stays:
                 step.moved.append(position)
-        elif (is_read or step.runs_on_host) and not constant.is_parameter:
+        elif (is_read or stays) and not constant.is_parameter:
             step.inputs[position] = ""
             if is_read:
                 step.values[position] = python_value(constant.value)

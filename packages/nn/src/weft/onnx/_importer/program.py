@@ -6,13 +6,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import weft
+from weft.library.interceptors import is_watched
 from weft.onnx._importer.registry import Operator
 
-__all__ = ["Context", "Program", "Step"]
+__all__ = ["Context", "HostConstant", "Program", "Step"]
 
 CPU = weft.device("cpu")
 # What comes of a value or attribute of another kind than an operator takes: a list for a tensor, a mode that is none.
 UNFITTING = (ArithmeticError, AttributeError, KeyError, StopIteration)
+
+
+class HostConstant:
+    """A constant of the file that sizes are computed from, on the CPU.
+
+    A recording of the program makes it anew from numbers, so that what follows from it is known to be sizes.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.numbers = python_value(value)
+
+    def tensor(self) -> Any:
+        """Its value."""
+        if isinstance(self.value, weft.Tensor) and is_watched():
+            return weft.tensor(self.numbers, dtype=self.value.dtype).reshape(self.value.shape)
+        return self.value
 
 
 class Context:
@@ -24,7 +42,8 @@ class Context:
         Whether the module is in training mode.
     device : device
         Where results that have no tensor among their inputs are made.
-    tensors, host : list of Tensor
+    tensors : list of Tensor
+    host : list of HostConstant
         The file's constants, where the module is and on the CPU; None where one is not needed.
     on_host : Context
         The same for steps that compute shapes, which run on the CPU.
@@ -82,7 +101,7 @@ class Step:
         """Compute the outputs, into the scope."""
         arguments = [scope[name] if name else None for name in self.inputs]
         for position, number in self.from_host.items():
-            arguments[position] = context.host[number]
+            arguments[position] = context.host[number].tensor()
         for position, value in self.values.items():
             arguments[position] = value
         for position in self.read:

@@ -184,7 +184,7 @@ def sparse_of(proto: Any, folder: Path | None = None) -> Any:
 
 
 def attribute_of(attribute: Any, folder: Path | None = None) -> Any:
-    """The value of an AttributeProto: numbers, texts, lists of them, tensors; graphs as their messages.
+    """The value of an AttributeProto: numbers, texts, lists of them, arrays; graphs as their messages.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def attribute_of(attribute: Any, folder: Path | None = None) -> Any:
     if kind == Kind.STRINGS:
         return [text_of(each) for each in attribute.strings]
     if kind == Kind.TENSOR:
-        return tensor_from_numpy(array_of(attribute.t, folder))
+        return array_of(attribute.t, folder)
     if kind == Kind.SPARSE_TENSOR:
         return sparse_of(attribute.sparse_tensor, folder)
     if kind == Kind.GRAPH:

@@ -34,6 +34,8 @@ class Operator:
         outputs the node has.
     host : frozenset of str
         Inputs that the function wants as Python values (numbers, lists of numbers): shapes, axes, counts.
+    host_tensors : frozenset of str
+        Inputs whose values it reads, but wants as tensors.
     frozen : frozenset of str
         Inputs that no training changes: statistics, limits, scales of a quantization.
     shape_only : bool
@@ -51,6 +53,7 @@ class Operator:
     since: int
     function: Callable[..., Any]
     host: frozenset[str]
+    host_tensors: frozenset[str]
     frozen: frozenset[str]
     shape_only: bool
     inputs: tuple[str, ...]
@@ -69,14 +72,20 @@ class Operator:
 
     def trains(self, position: int) -> bool:
         """Whether training changes an input."""
-        return self.input_name(position) not in self.host | self.frozen
+        return self.input_name(position) not in self.host | self.host_tensors | self.frozen
 
 
 OPERATORS: dict[tuple[str, str], list[Operator]] = {}
 
 
 def operator(
-    *names: str, since: int = 1, domain: str = "", host: str = "", frozen: str = "", shape_only: bool = False
+    *names: str,
+    since: int = 1,
+    domain: str = "",
+    host: str = "",
+    host_tensors: str = "",
+    frozen: str = "",
+    shape_only: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: declare what runs the operators of these names.
 
@@ -86,7 +95,7 @@ def operator(
     since : int
         The first version of the opset with this meaning, where an earlier one had another.
     domain : str
-    host, frozen : str
+    host, host_tensors, frozen : str
         Names of inputs; see `Operator`.
     shape_only : bool
     """
@@ -104,6 +113,7 @@ def operator(
                 since,
                 function,
                 frozenset(host.split()),
+                frozenset(host_tensors.split()),
                 frozenset(frozen.split()),
                 shape_only,
                 tuple(each.name for each in [*positional, *variadic]),

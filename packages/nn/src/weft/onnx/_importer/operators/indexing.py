@@ -23,9 +23,9 @@ def gather(data: Any, indices: Any, *, axis: int = 0) -> Any:
     axis = normalized_axes(axis, data.ndim, "Gather")[0]
     if is_text(data):
         return np.asarray(np.take(data, indices.numpy(), axis))
-    if indices.ndim == 0 and indices.device.type == "cpu":
-        return data.select(axis, int(indices))
     index = wrapped(indices, data.shape[axis])
+    if index.ndim == 0:  # no value is read
+        return data.index_select(axis, index.reshape(1)).squeeze(axis)
     return data[(slice(None),) * axis + (index,)]
 
 

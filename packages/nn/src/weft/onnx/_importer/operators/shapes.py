@@ -9,6 +9,7 @@ import numpy as np
 
 import weft
 import weft.nn.functional as F
+from weft.library.interceptors import is_watched
 from weft.onnx._importer.operators._common import is_text, normalized_axes, number
 from weft.onnx._importer.reading import dtype_of
 from weft.onnx._importer.registry import operator
@@ -20,12 +21,19 @@ def shape(data: Any, *, start: int = 0, end: int | None = None) -> Any:
     limit = len(sizes)
     first = min(max(start + limit if start < 0 else start, 0), limit)
     last = limit if end is None else min(max(end + limit if end < 0 else end, 0), limit)
-    return weft.tensor(sizes[first:last], dtype=weft.int64, device="cpu")
+    return sizes_as_tensor(sizes[first:last])
 
 
 @operator("Size", shape_only=True)
 def size(data: Any) -> Any:
-    return weft.tensor(math.prod(data.shape), dtype=weft.int64, device="cpu")
+    return sizes_as_tensor([math.prod(data.shape)])[0]
+
+
+def sizes_as_tensor(sizes: list[int]) -> Any:
+    """Sizes as a tensor on the CPU; a recording of the program is shown each, as it may be another one next time."""
+    if not sizes or not is_watched():
+        return weft.tensor(sizes, dtype=weft.int64, device="cpu")
+    return weft.stack([weft.full((), size, dtype=weft.int64, device="cpu") for size in sizes])
 
 
 @operator("Reshape", host="shape")
@@ -192,12 +200,15 @@ def pad_1(data: Any, *, paddings: Any, mode: str = "constant", value: float = 0.
 def constant_of_shape(input: Any, *, value: Any = None, context: Any) -> Any:
     if value is None:
         return weft.zeros(input, device=context.device)
-    return value.to(context.device).reshape(()).expand(input).clone()
+    dtype = getattr(weft, value.dtype.name, None)
+    if dtype is None:  # strings, and numbers of 2 and 4 bits
+        return np.full(input, value.item(), value.dtype)
+    return weft.full(input, value.item(), dtype=dtype, device=context.device)
 
 
-@operator("Range")
+@operator("Range", host="limit delta", host_tensors="start")
 def range_of(start: Any, limit: Any, delta: Any, *, stash_type: int = 1, context: Any) -> Any:
-    first, stop, step = (each.item() for each in (start, limit, delta))
+    first, stop, step = start.item(), number(limit), number(delta)
     count = max(math.ceil((stop - first) / step), 0)
     places = weft.arange(count, device=context.device)
     if start.dtype in (weft.float16, weft.bfloat16):

@@ -156,7 +156,7 @@ def label_encoder(
     values = first_given(values_tensor, values_strings, values_int64s, values_floats)
     if values_tensor is not None:
         default = default_tensor.reshape(-1).tolist()[0] if default_tensor is not None else fallback(values_tensor)
-        kind = object if is_text(values_tensor) else values_tensor.numpy().dtype
+        kind = values_tensor.dtype
     elif values_strings is not None:
         default, kind = default_string, object
     else:
@@ -180,7 +180,7 @@ def fallback(values: Any) -> Any:
     """What unknown keys become where nothing is said."""
     if is_text(values):
         return "_Unused"
-    return -0.0 if values.dtype.is_floating_point else -1
+    return -0.0 if values.dtype.kind == "f" else -1
 
 
 def comparable(key: Any) -> Any:
@@ -229,7 +229,7 @@ def tree_ensemble(
 ) -> Any:
     rows = x.detach().cpu().numpy()
     modes = nodes_modes.tolist()
-    splits, members = nodes_splits.numpy(), member_sets(modes, membership_values)
+    splits, members = nodes_splits, member_sets(modes, membership_values)
     missing = nodes_missing_value_tracks_true or [0] * len(modes)
 
     def holds(node: int, value: Any) -> Any:
@@ -256,7 +256,7 @@ def tree_ensemble(
         return found
 
     reached = np.stack([leaves(root) for root in tree_roots], 1)  # (N, trees)
-    weights, targets = leaf_weights.numpy()[reached], np.array(leaf_targetids)[reached]
+    weights, targets = leaf_weights[reached], np.array(leaf_targetids)[reached]
     result = aggregated(weights, targets, n_targets, AGGREGATES[aggregate_function])
     return transformed(tensor_from_numpy(result.astype(rows.dtype)).to(x.device), TRANSFORMS[post_transform])
 
