@@ -12,8 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from weft.hub import download_url_to_file, get_dir
-
 StrPath = str | os.PathLike[str]
 
 _CHUNK = 1 << 20
@@ -21,6 +19,8 @@ _CHUNK = 1 << 20
 
 def cache_folder() -> str:
     """Return the folder for the files of data sets: ``text`` beside `weft.hub.get_dir`'s."""
+    from weft.hub import get_dir  # only now: it brings http and the reader of checkpoints, which few need
+
     return os.path.join(os.path.dirname(get_dir()), "text")
 
 
@@ -93,6 +93,8 @@ def download_from_url(
     RuntimeError
         If the hash is another.
     """
+    from weft.hub import download_url_to_file
+
     target = os.path.abspath(os.path.join(root, os.path.basename(url)) if path is None else path)
     if overwrite or not os.path.exists(target):
         os.makedirs(os.path.dirname(target), exist_ok=True)
