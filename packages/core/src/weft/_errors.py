@@ -31,10 +31,18 @@ def is_own(frame: FrameType) -> bool:
     return f"{frame.f_globals.get('__package__')}.".startswith("weft.")
 
 
-def caller_line() -> str:
-    """The line of the program that runs, ``"model.py:12"``: of the first caller outside of weft."""
+def caller_line(*programs: str) -> str:
+    """The line of the program that runs, ``"model.py:12"``: of the first caller outside of weft.
+
+    Parameters
+    ----------
+    *programs : str
+        Packages of weft's that are programs here, as ``"weft.vision"`` is with its models.
+    """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_own(frame):
+        if str(frame.f_globals.get("__package__")).startswith(programs):
+            break
         frame = frame.f_back
     return "" if frame is None else f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
 

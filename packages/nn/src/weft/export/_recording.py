@@ -157,7 +157,7 @@ class Recorder(Interceptor):
         array = tensor._array
         if not isinstance(array, numpy.ndarray):
             raise UserError(
-                f"export: a tensor on {tensor.device}, or a sparse or conjugate one, at {caller_line()}; move the "
+                f"export: a tensor on {tensor.device}, or a sparse or conjugate one, at {program_line()}; move the "
                 "module and its inputs to the CPU, export there, and move the result"
             )
         found = self.places.get(id(array))
@@ -166,7 +166,7 @@ class Recorder(Interceptor):
         if found is None:
             found = self.outside(tensor)
             self.made.externals[found.slot.number] = tensor
-            self.made.lines[found.slot.number] = caller_line()
+            self.made.lines[found.slot.number] = program_line()
         return found
 
     def slot(self, tensor: Any) -> Slot:
@@ -188,7 +188,7 @@ class Recorder(Interceptor):
         slots = [self.new_slot(kind) for kind in kinds]
         if all(each.number in self.constant for each in slots_in(args)):
             self.constant.update(each.number for each in slots)
-        self.made.calls.append(Call(target, args, slots[0] if index < 0 else tuple(slots), caller_line()))
+        self.made.calls.append(Call(target, args, slots[0] if index < 0 else tuple(slots), program_line()))
         return slots[max(index, 0)]
 
     def note(self, value: Any) -> Any:
@@ -211,7 +211,7 @@ class Recorder(Interceptor):
         """Run a call that writes as one that makes a new value, and refuse what has no place in a graph."""
         short = op.name.partition("::")[2]
         if short in OTHER_MEMORY:
-            raise UserError(f"{op.name} at {caller_line()}: it gives a tensor other memory")
+            raise UserError(f"{op.name} at {program_line()}: it gives a tensor other memory")
         if short.endswith("_"):
             return self.write(op, args)
         if (short in READS or short in SIZES_FROM_VALUES) and not self.is_constant(args):
@@ -225,11 +225,11 @@ class Recorder(Interceptor):
     def refuse_values(self, op: Any, short: str) -> NoReturn:
         if short in SIZES_FROM_VALUES:
             raise UserError(
-                f"{op.name} at {caller_line()}: the size of its result depends on values, which no graph knows. Choose "
-                "with weft.where or masked_fill in place of a mask between brackets"
+                f"{op.name} at {program_line()}: the size of its result depends on values, which no graph knows. "
+                "Choose with weft.where or masked_fill in place of a mask between brackets"
             )
         raise UserError(
-            f"{op.name} at {caller_line()}: the program reads a value of a tensor, and what it then does would be "
+            f"{op.name} at {program_line()}: the program reads a value of a tensor, and what it then does would be "
             "frozen. Compute with tensors (weft.where in place of an if), or read before the module is exported"
         )
 
@@ -250,7 +250,7 @@ class Recorder(Interceptor):
             for each in results:
                 slot = self.outside(each).slot
                 self.constant.add(slot.number)
-                self.made.calls.append(Call(op_function(op.name), {"data": Constant(each)}, slot, caller_line()))
+                self.made.calls.append(Call(op_function(op.name), {"data": Constant(each)}, slot, program_line()))
             return
         if len(results) == 1 and id(results[0]._array) in self.places:
             return  # it gave its argument back
@@ -262,7 +262,7 @@ class Recorder(Interceptor):
         kinds = [kind_of(each) for each in results]
         several = not isinstance(result, weft.Tensor)
         slots = [self.new_slot(kind) for kind in kinds]
-        self.made.calls.append(Call(target, noted, tuple(slots) if several else slots[0], caller_line()))
+        self.made.calls.append(Call(target, noted, tuple(slots) if several else slots[0], program_line()))
         if "generator" not in args and op.name not in RANDOM and self.is_constant(args):
             self.constant.update(slot.number for slot in slots)
         source = source_of(op, args)
@@ -288,7 +288,7 @@ class Recorder(Interceptor):
         with self:
             result = written_value(op, args)
             if result is None:
-                raise UserError(f"{op.name} at {caller_line()}: a write that no op without it does")
+                raise UserError(f"{op.name} at {program_line()}: a write that no op without it does")
             if result._key.dtype is not target._key.dtype:
                 result = result.to(target._key.dtype)
             if result._array.shape != target._array.shape:
@@ -313,7 +313,7 @@ class Recorder(Interceptor):
         made = inverse_of(last, whole, new)
         if made is None:
             raise UserError(
-                f"{op.name} at {caller_line()}: it writes through {last.target.name}, which cannot be undone"
+                f"{op.name} at {program_line()}: it writes through {last.target.name}, which cannot be undone"
             )
         target, args = made
         return self.scatter(tuple(before), base, self.add(target, args, [last.source]), op)
@@ -374,6 +374,11 @@ def kind_of(tensor: Any) -> Kind:
 def memory_of(array: Any) -> tuple[Any, ...]:
     """What two arrays have in common that are the same elements."""
     return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str
+
+
+def program_line() -> str:
+    """The line of the program that runs: of a model of weft's too."""
+    return caller_line("weft.vision", "weft.text")
 
 
 def source_of(op: Any, args: dict[str, Any]) -> Any:
