@@ -35,6 +35,7 @@ from weft.ops.compressed_rows import csr_matmul, csr_solve
 from weft.testing import _core_samples as _core_samples
 from weft.testing import call
 from weft.testing._samples import _generators as tiny
+from weft.vision.transforms.v2.functional import _bytes
 
 Calls = Callable[["Make", int, int, int], Iterable[Any]]
 CALLS: dict[str, Calls] = {}
@@ -1303,7 +1304,23 @@ def _(make, rows, columns, third):
         yield call(make(2, 8, rows, columns), rois, 2, 0.5)
 
 
+@sized("vision_luma_of_integers")
+def _(make, rows, columns, third):
+    if not make.dtype.is_floating_point and not make.dtype.is_complex:
+        yield call(make(2, 3, rows, columns))
+
+
+@sized("vision_blend_integers")
+def _(make, rows, columns, third):
+    if not make.dtype.is_floating_point and not make.dtype.is_complex:
+        grey = make(2, 1, rows, columns).float()
+        for other in (grey, grey[..., :1, :1] if grey.numel() else grey):
+            yield call(make(2, 3, rows, columns), other, 1.3, 255)
+
+
 EXTRA |= {
+    "vision_blend_integers": _bytes.blend_integers,
+    "vision_luma_of_integers": _bytes.luma_of_integers,
     "vision_nms": weft.vision.ops.nms,
     "vision_box_iou": weft.vision.ops.box_iou,
     "vision_roi_align": weft.vision.ops.roi_align,

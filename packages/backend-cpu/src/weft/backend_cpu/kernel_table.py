@@ -83,6 +83,9 @@ TABLE: dict[str, dict[str, list[Row]]] = {
             Row(MIN_SIZE_FUSED, True, "bfloat16 float16 float32 float64 int32 int64", "core::sgn core::sign"),
             Row(MIN_SIZE_FUSED, True, "float32 float64 int32 int64", "core::fmod core::remainder"),
         ],
+        "kernels.image_colors": [
+            Row(MIN_SIZE_FUSED, True, "uint8", "vision::blend_integers vision::luma_of_integers"),
+        ],
         "kernels.indexing": [
             Row(MIN_SIZE, False, """
                 bfloat16 bool float16 float32 float64 int16 int32 int64 int8 uint8

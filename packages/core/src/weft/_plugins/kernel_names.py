@@ -61,7 +61,7 @@ adadelta_step adagrad_step adam_step adamax_step asgd_step nadam_step radam_step
 dequantize quantize
 """,
     "vision": """
-box_iou_rotated nms ps_roi_align ps_roi_align_gradient ps_roi_pool ps_roi_pool_gradient roi_align roi_align_gradient
-roi_pool
+blend_integers box_iou_rotated luma_of_integers nms ps_roi_align ps_roi_align_gradient ps_roi_pool
+ps_roi_pool_gradient roi_align roi_align_gradient roi_pool
 """,
 }

@@ -90,14 +90,21 @@ def bytes_of(name: str, data: Any) -> bytes:
     Raises
     ------
     RuntimeError
-        If it is no tensor of bytes in one dimension, or an empty one.
+        If it is no contiguous tensor of bytes in one dimension on the CPU, or an empty one.
     """
     if data.dtype is not weft.uint8:
-        raise RuntimeError(f"{name}: Expected a torch.uint8 tensor, got {data.dtype}")
+        raise RuntimeError(
+            f"{name}: Input tensor must have uint8 data type. Expected a torch.uint8 tensor, got {data.dtype}"
+        )
     if data.device.type != "cpu":
-        raise RuntimeError(f"{name}: Expected a CPU tensor, got one on {data.device}")
+        raise RuntimeError(f"{name}: Input tensor must be on CPU, got one on {data.device}")
+    if not data.is_contiguous():
+        raise RuntimeError(f"{name}: Input tensor must be contiguous, got strides {data.stride()}")
     if data.ndim != 1 or not data.numel():
-        raise RuntimeError(f"{name}: Expected a non empty 1-dimensional tensor, got shape {tuple(data.shape)}")
+        raise RuntimeError(
+            f"{name}: Input tensor must be 1-dimensional and non-empty. Expected a non empty 1-dimensional tensor, "
+            f"got shape {tuple(data.shape)}"
+        )
     content: bytes = data.numpy().tobytes()
     return content
 
@@ -250,14 +257,14 @@ REFUSALS = {
 
 
 def loaded(name: str, decode: Any, image: Image.Image, *options: Any) -> Tensor:
-    """Decode a picture, and put its channels first."""
+    """Decode a picture, and put its channels first; in memory they stay last, as torchvision's do."""
     try:
         pixels = decode(image, *options)
     except (OSError, SyntaxError, ValueError, IndexError, EOFError) as error:  # what Pillow raises for damaged files
         cut = "truncated" in str(error)
         what = "Image is incomplete or truncated" if cut else "Unsupported marker type, or other damage"
         raise RuntimeError(f"{name}: {what}: {error}") from error
-    return weft.from_numpy(np.require(np.moveaxis(pixels, -1, -3), requirements=["C", "W"]))
+    return weft.from_numpy(np.moveaxis(np.require(pixels, requirements=["C", "W"]), -1, -3))
 
 
 def from_jpeg(image: Image.Image, mode: ImageReadMode, upright: bool) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import weft
@@ -273,16 +274,22 @@ def check_erasing(scale: Any, ratio: Any, value: Any) -> None:
         raise ValueError(f"RandomErasing: Scale should be between 0 and 1, got {scale}")
 
 
+@cache
+def _logarithms(ratio: tuple[float, ...]) -> tuple[float, ...]:
+    """Return logarithms in single precision."""
+    return tuple(weft.log(weft.tensor(ratio)).tolist())
+
+
 def draw_erasing(
     size: tuple[int, ...], scale: Sequence[float], ratio: Sequence[float], value: Sequence[float] | None
 ) -> tuple[int, int, int, int, Tensor] | None:
     """Draw (top, left, height, width, values) in a picture (C, H, W), or return None after ten that do not fit."""
     channels, height, width = size
     area = height * width
-    log_ratio = weft.log(weft.tensor(ratio))
+    log_ratio = _logarithms(tuple(ratio))
     for _ in range(10):
         target_area = area * weft.empty(1).uniform_(scale[0], scale[1]).item()
-        aspect = weft.exp(weft.empty(1).uniform_(float(log_ratio[0]), float(log_ratio[1]))).item()
+        aspect = weft.exp(weft.empty(1).uniform_(*log_ratio)).item()
         rows, columns = round(math.sqrt(target_area * aspect)), round(math.sqrt(target_area / aspect))
         if rows >= height or columns >= width:
             continue

@@ -331,7 +331,7 @@ def weighted_sums(input: Array, taps: tuple[Taps | None, ...]) -> Array:
 
 # Grid samples: the pixels and weights of a block of places are found once for all channels.
 
-PLACES = 256  # in a block
+PLACES, NEAREST_PLACES = 256, 1024  # in a block
 NEAREST, LINEAR, CUBIC = 1, 2, 4  # modes, by how many pixels there are along a dimension
 ZEROS_OUTSIDE, BORDER, REFLECTION = 0, 1, 2
 MODES = {"nearest": NEAREST, "bilinear": LINEAR, "bicubic": CUBIC}
@@ -489,6 +489,37 @@ def sample_places(x, grid, y, images, channels, places, spatial, none, options, 
 
 
 @loop
+def nearest_loop(x, grid, y, channels, places, height, width, scales, offsets, lo, hi):
+    """The nearest pixels, zero outside, of images (channels, height, width) for the blocks from lo to hi."""
+    one, zero, none = x.dtype.type(1), x.dtype.type(0), np.int32(-1)
+    numbers = np.empty(NEAREST_PLACES, np.int32)
+    blocks = (places + np.uintp(NEAREST_PLACES - 1)) // np.uintp(NEAREST_PLACES)
+    for block in range(lo, hi):
+        image, start = block // blocks, block % blocks * np.uintp(NEAREST_PLACES)
+        count = min(np.uintp(NEAREST_PLACES), places - start)
+        at = (image * places + start) * np.uintp(2)
+        for i in range(count):
+            across, down = grid[at + np.uintp(2) * i] + one, grid[at + np.uintp(2) * i + np.uintp(1)] + one
+            column = np.rint(x.dtype.type(np.float64(across) * scales[1] - offsets[1]))
+            row = np.rint(x.dtype.type(np.float64(down) * scales[0] - offsets[0]))
+            inside = (column >= 0) & (column <= width - 1) & (row >= 0) & (row <= height - 1)
+            numbers[i] = np.int32(row) * np.int32(width) + np.int32(column) if inside else none
+        for channel in range(image * channels, (image + np.uintp(1)) * channels):
+            source, to = channel * height * width, channel * places + start
+            for i in range(count):
+                number = numbers[i]
+                y[to + i] = x[source + np.uintp(max(number, np.int32(0)))] if number >= 0 else zero
+
+
+@launcher
+def nearest_pixels(x, grid, y, images, channels, places, height, width, scales, offsets):
+    """`sample_places` of the most common kind: the pixels are found without a zero after each image."""
+    sizes = np.uintp(channels), np.uintp(places), np.uintp(height), np.uintp(width)
+    arguments = (x, grid, y, sizes[0], sizes[1], sizes[2], sizes[3], scales, offsets)
+    parallel(nearest_loop, arguments, images * ((places + NEAREST_PLACES - 1) // NEAREST_PLACES), y.size)
+
+
+@loop
 def spread_four(grad, source, numbers, weights, k, result, to, count):
     """Add each sample's gradient times four weights to four pixels."""
     for i in range(count):
@@ -595,6 +626,16 @@ def geometry_of(shape: Sizes, grid: Array, options: Any) -> Any:
     return *shape[:2], prod(grid.shape[1:-1]), spatial, prod(spatial), numbers, numbers[0] ** len(spatial)
 
 
+def nearest(input: Array, grid: Array, result: Array, align_corners: bool) -> None:
+    """Write the nearest pixels of images (N, C, H, W), zero outside."""
+    images, channels, height, width = input.shape
+    scales = tuple((size - 1.0) / 2 if align_corners else size / 2.0 for size in (height, width))
+    shifts = ((size - 1.0) / 2 if align_corners else size / 2.0 - 0.5 for size in (height, width))
+    offsets = tuple(scale - shift for scale, shift in zip(scales, shifts))
+    places = prod(grid.shape[1:-1])
+    nearest_pixels(flat(input), flat(grid), flat(result), images, channels, places, height, width, scales, offsets)
+
+
 def is_taken(grid: Array, shape: Sizes, other: Array, orders: Sizes) -> bool:
     """Whether the loops are for these arrays: undifferentiated weights, and something to do."""
     alike = grid.dtype == other.dtype and 0 < prod(shape[2:]) < 1 << 31
@@ -611,6 +652,9 @@ def sample(generic: Kernel) -> Kernel:
         if not is_taken(grid, input.shape, input, orders):
             return generic(input, grid, options, orders)  # type: ignore[no-any-return]
         result = np.empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
+        if options[:2] == ("nearest", "zeros") and options[2] is not None and input.ndim == 4:
+            nearest(input, grid, result, align_corners=options[2])
+            return result
         sample_places(with_zero(input), flat(grid), flat(result), *geometry_of(input.shape, grid, options))
         return result
 

@@ -215,4 +215,6 @@ def warp(img: Tensor, grid: Tensor, mode: str, fill: Sequence[float] | None) -> 
         found, share = both[:, :-1], both[:, -1:]
         color = weft.tensor(list(fill), dtype=grid.dtype, device=img.device).view(1, -1, 1, 1)
         found = weft.where(share < 0.5, color, found) if mode == "nearest" else (found - color) * share + color
-    return (found if img.dtype == grid.dtype else found.round().to(img.dtype)).reshape(shape)
+    if img.dtype != grid.dtype:
+        found = (found if mode == "nearest" and fill is None else found.round_()).to(img.dtype)  # pixels are whole
+    return found.reshape(shape)

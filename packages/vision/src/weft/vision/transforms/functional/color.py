@@ -126,8 +126,8 @@ def adjust_contrast(img: Picture, contrast_factor: float) -> Picture:
     img = checked_image(img, "adjust_contrast", (1, 3))
     if not isinstance(img, Tensor):
         return _color.adjust_contrast(img, contrast_factor)
-    grey = _color.luma(img) if img.shape[-3] == 3 else _color.in_floats(img)
-    return _blend("adjust_contrast", img, grey.mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
+    grey = _color.luma(img) if img.shape[-3] == 3 else img
+    return _blend("adjust_contrast", img, _color.in_floats(grey).mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
 
 
 def adjust_saturation(img: Picture, saturation_factor: float) -> Picture:
@@ -260,7 +260,7 @@ def _blend(op: str, image: Tensor, other: Tensor, share: float) -> Tensor:
     Products and sum are rounded one by one, unlike the second version's: bytes are cut off after it, and would differ.
     """
     _color.check_factor(op, share)
-    mixed = _color.in_floats(image).mul(share).add_(other.mul(1.0 - share))
+    mixed = _color.in_floats(image).mul(share).add_(_color.in_floats(other).mul(1.0 - share))
     return mixed.clamp_(0, greatest_value(image.dtype)).to(image.dtype)
 
 
@@ -330,7 +330,7 @@ def autocontrast(img: Picture) -> Picture:
     least, spread = _color.spread_of(img)
     plain = spread == 0
     # A product where the second version divides: bytes, cut off after it, would differ.
-    factor = weft.where(plain, 1.0, white / spread)
+    factor = weft.where(plain, 1.0, spread.reciprocal() * white)
     stretched = (_color.in_floats(img) - weft.where(plain, 0.0, least)).mul_(factor)
     return stretched.clamp_(0, white).to(img.dtype)
 

@@ -29,7 +29,7 @@ def jpeg(image: Any, quality: int) -> Any:
 def erase_image(image: Tensor, i: int, j: int, h: int, w: int, v: Tensor, inplace: bool = False) -> Tensor:
     """Return images (..., H, W) with ``v``, of a shape that broadcasts to (..., h, w), in a rectangle."""
     erased = image if inplace else image.clone()
-    erased[..., i : i + h, j : j + w] = v
+    erased[..., i : i + h, j : j + w] = v.to(image.dtype)  # converted while it is small
     return erased
 
 

@@ -13,6 +13,7 @@ from PIL import Image, ImageEnhance, ImageOps
 
 import weft
 from weft import Tensor
+from weft.vision.transforms.v2.functional._bytes import LUMA, blend_integers, luma_of_integers
 from weft.vision.transforms.v2.functional._misc import greatest_value, to_dtype_image
 from weft.vision.transforms.v2.functional._utils import IMAGES, IMAGES_AND_VIDEOS, PIL_IMAGE, functional, kernel
 
@@ -59,8 +60,6 @@ __all__ = [
     "solarize_video",
     "to_grayscale",
 ]
-
-LUMA = (0.2989, 0.587, 0.114)  # ITU-R BT.601-7, section 2.5.1
 
 
 @functional
@@ -143,7 +142,7 @@ def rgb_to_grayscale_image(image: Tensor, num_output_channels: int = 1) -> Tenso
         return grayscale_to_rgb_image(image)
     if image.shape[-3] != 3:
         raise ValueError(f"rgb_to_grayscale: expected 1 or 3 channels, (..., C, H, W), got {tuple(image.shape)}")
-    grey = luma(image).to(image.dtype)
+    grey = luma(image)
     return grey if num_output_channels == 1 else grey.expand(*grey.shape[:-3], 3, *grey.shape[-2:])
 
 
@@ -160,10 +159,11 @@ def _check_output_channels(count: int) -> None:
 
 
 def luma(image: Tensor) -> Tensor:
-    """Return the grey (..., 1, H, W) of (..., 3, H, W), floating, and whole where the image is of integers."""
-    red, green, blue = in_floats(image).unbind(dim=-3)
-    grey = (red * LUMA[0]).add_(green * LUMA[1]).add_(blue * LUMA[2]).unsqueeze(-3)
-    return grey if image.is_floating_point() else grey.floor_()
+    """Return the grey (..., 1, H, W) of (..., 3, H, W), in the dtype of the image."""
+    if not image.is_floating_point():
+        return luma_of_integers(image)
+    red, green, blue = image.unbind(dim=-3)
+    return (red * LUMA[0]).add_(green * LUMA[1]).add_(blue * LUMA[2]).unsqueeze(-3)
 
 
 @kernel(grayscale_to_rgb, *IMAGES)
@@ -201,8 +201,8 @@ def adjust_contrast_image(image: Tensor, contrast_factor: float) -> Tensor:
     """Blend (..., C, H, W) with the mean of its grey."""
     check_factor("adjust_contrast: contrast_factor", contrast_factor)
     _check_channels("adjust_contrast", image)
-    grey = luma(image) if image.shape[-3] == 3 else in_floats(image)
-    return _blend(image, grey.mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
+    grey = luma(image) if image.shape[-3] == 3 else image
+    return _blend(image, in_floats(grey).mean(dim=(-3, -2, -1), keepdim=True), contrast_factor)
 
 
 @kernel(adjust_sharpness, *IMAGES_AND_VIDEOS)
@@ -214,8 +214,11 @@ def adjust_sharpness_image(image: Tensor, sharpness_factor: float) -> Tensor:
         return image
     values = image.clone() if image.is_floating_point() else image.to(weft.float32)
     inner = values[..., 1:-1, 1:-1]
-    change = smoothed(image) - inner
-    inner.copy_(_multiply_add(inner, change, 1.0 - sharpness_factor, exact=not image.is_floating_point()))
+    change, factor = smoothed(image) - inner, 1.0 - sharpness_factor
+    if image.is_floating_point():
+        inner.add_(change, alpha=factor)
+    else:  # the sum is rounded once, see `blend_integers`
+        inner.copy_(inner.double() + float(np.float32(factor)) * change.double())
     return values.clamp_(0, greatest_value(image.dtype)).to(image.dtype)
 
 
@@ -250,19 +253,10 @@ def _adjust_sharpness_image_pil(image: Image.Image, sharpness_factor: float) -> 
 
 def _blend(image: Tensor, other: Tensor, share: float) -> Tensor:
     """Return ``share * image + (1 - share) * other``, kept in the range of the dtype."""
-    mixed = _multiply_add(in_floats(image).mul(share), other, 1.0 - share, exact=not image.is_floating_point())
-    return mixed.clamp_(0, greatest_value(image.dtype)).to(image.dtype)
-
-
-def _multiply_add(input: Tensor, other: Tensor, factor: float, exact: bool) -> Tensor:
-    """Return ``input + factor * other``.
-
-    ``exact``: rounded once, as a fused multiply-add of float32 is. Bytes are cut off after it, and would otherwise
-    differ by one wherever the sum is a whole number.
-    """
-    if not exact:
-        return input.add(other, alpha=factor)
-    return (input.double() + float(np.float32(factor)) * other.double()).float()
+    white = greatest_value(image.dtype)
+    if not image.is_floating_point():
+        return blend_integers(image, in_floats(other), share, white)
+    return image.mul(share).add_(other, alpha=1.0 - share).clamp_(0, white)
 
 
 @kernel(adjust_hue, *IMAGES_AND_VIDEOS)
@@ -379,7 +373,8 @@ def autocontrast_image(image: Tensor) -> Tensor:
     least, spread = spread_of(image)
     plain = spread == 0
     least, spread = weft.where(plain, 0.0, least), weft.where(plain, 1.0, spread * (1.0 / white))
-    return (in_floats(image) - least).div_(spread).clamp_(0, white).to(image.dtype)
+    above = image - least if image.is_floating_point() else in_floats(image).sub_(least)
+    return above.div_(spread).clamp_(0, white).to(image.dtype)
 
 
 def spread_of(image: Tensor) -> tuple[Tensor, Tensor]:
