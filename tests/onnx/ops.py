@@ -447,6 +447,9 @@ case(
     ),
     lambda n, length: (randn(n, 5, length), randint(0, 5, (n, length))),
 )
+case("core::linspace", lambda x: x + weft.linspace(0, 1, x.shape[2]), real)
+case("nn::layer_norm", lambda x: F.layer_norm(x, x.shape[1:]), real)
+case("core::masked_fill", lambda x: weft.quantile(x, 0.3, dim=1), real)
 case("nn::normalized", lambda x: F.batch_norm(x, weft.ones(3), weft.ones(3)), real)
 case("nn::avg_pool", lambda x: F.avg_pool1d(x, 2, divisor_override=3), real)
 

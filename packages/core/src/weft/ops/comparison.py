@@ -939,7 +939,7 @@ def _(xp, input, mask, value):
 
 @fill_where.onnx
 def _(graph, input, mask, value):
-    return graph.where(mask, graph.value(value, input), input)
+    return graph.where(mask, graph.cast(graph.value(value, input), input.dtype), input)
 
 
 def keep_where(xp: Any, mask: Any, input: Any) -> Any:

@@ -1147,9 +1147,15 @@ def linspace(
 
 @onnx_of(linspace)
 def _(graph, start, end, steps, dtype=None, **options):
-    if not all(isinstance(each, (int, float)) for each in (start, end, steps)):
-        graph.refuse("bounds that are tensors, or a number of steps that may change")
-    return graph.constant(memory_of(linspace(start, end, steps, dtype=dtype)))
+    if not all(isinstance(each, (int, float)) for each in (start, end)):
+        graph.refuse("bounds that are tensors")
+    if isinstance(steps, int):
+        return graph.constant(memory_of(linspace(start, end, steps, dtype=dtype)))
+    element = dtype or get_default_dtype()
+    rise = graph.Div(
+        graph.constant(float(end) - start, dtype=element), graph.cast(graph.Max(graph.Sub(steps, 1), 1), element)
+    )
+    return graph.Add(graph.Mul(graph.cast(graph.range(0, steps), element), rise), start)
 
 
 @composite(out="dtype", data_dependent=True, leaf="core::logspace")

@@ -297,8 +297,8 @@ class TransformerEncoder(Module):
         padding, mask = _as_scores(src_key_padding_mask, mask, src.dtype)
         causal = _is_causal(mask, is_causal)
         left_out = self._left_out(src, padding) if mask is None and padding is not None else None
-        if left_out is not None:
-            padding = _scores_of(left_out, src.dtype)
+        if left_out is not None and padding is not None:
+            padding = padding.masked_fill(left_out, float("-inf"))
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
@@ -317,9 +317,12 @@ class TransformerEncoder(Module):
         if weft.is_grad_enabled() and any(tensor.requires_grad for tensor in used):
             return None
         hidden = padding != 0
-        if self.mask_check and bool((hidden[:, :-1] & ~hidden[:, 1:]).any()):
-            return None
-        return hidden
+        if not self.mask_check:
+            return hidden
+        ragged = (hidden[:, :-1] & ~hidden[:, 1:]).any()
+        if not values_known(ragged):
+            return hidden & ~ragged
+        return None if bool(ragged) else hidden
 
 
 class TransformerDecoder(Module):

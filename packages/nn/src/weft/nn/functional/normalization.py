@@ -509,7 +509,7 @@ def layer_norm_array(xp: Any, input: Any, weight: Any, bias: Any, count: int, ep
 @layer_norm_op.onnx
 def _(graph, input, weight, bias, count, eps):
     if weight is None:
-        weight = graph.full(input.shape[input.ndim - count :], 1.0, input.dtype)
+        weight = graph.Expand(graph.constant(1.0, input), graph.shape_of(input, input.ndim - count))
     return graph.LayerNormalization(input, weight, bias, outputs=3, axis=-count, epsilon=eps)
 
 
