@@ -1,5 +1,6 @@
 """Files of exported programs."""
 
+import dataclasses
 import io
 import json
 import random
@@ -134,3 +135,21 @@ def test_compressed_entries_are_refused():
         archive.writestr("program.json", "{}" + " " * 10**6)
     with pytest.raises(RuntimeError, match="compressed"):
         load(file)
+
+
+@dataclasses.dataclass
+class Batch:
+    x: weft.Tensor
+    y: weft.Tensor
+
+
+def test_data_classes_are_containers_once_they_are_registered():
+    weft.export.register_dataclass(Batch, serialized_type_name="tests.Batch")
+
+    class Sum(nn.Module):
+        def forward(self, batch):
+            return Batch(batch.x + batch.y, batch.y)
+
+    program = export(Sum(), (Batch(weft.ones(2), weft.ones(2)),))
+    found = load(io.BytesIO(content(program))).module()(Batch(weft.ones(2), weft.ones(2)))
+    assert isinstance(found, Batch) and found.x.tolist() == [2, 2]

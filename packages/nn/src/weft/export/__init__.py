@@ -12,6 +12,7 @@ from weft.export._program import ExportedProgram
 from weft.export.dynamic_shapes import Dim, dims
 from weft.export.errors import UserError
 from weft.export.graph_signature import ExportGraphSignature
+from weft.utils._pytree import register_dataclass
 
 __all__ = [
     "Dim",
@@ -22,5 +23,6 @@ __all__ = [
     "dims",
     "export",
     "load",
+    "register_dataclass",
     "save",
 ]

@@ -15,7 +15,7 @@ from weft.export._program import CallSpec, ExportedProgram
 from weft.export._recording import Recording, Slot, record
 from weft.export._sizes import Solver, TooFewSizes
 from weft.export._trial_sizes import FEW, MANY, trials
-from weft.export.dynamic_shapes import Dim, dims_of
+from weft.export.dynamic_shapes import Dim, children_of, dims_of
 from weft.export.errors import UserError
 from weft.export.graph_signature import (
     ConstantArgument,
@@ -138,17 +138,11 @@ def names_of(named: Mapping[str, Any]) -> list[str]:
     found: list[str] = []
 
     def collect(path: str, value: Any) -> None:
-        leaves, tree = tree_flatten(value)
-        if tree.is_leaf():
+        if tree_flatten(value)[1].is_leaf():
             found.append(path)
             return
-        children = tree.children_specs
-        keys = list(value) if isinstance(value, Mapping) else list(range(len(children)))
-        at = 0
-        for key, child in zip(keys, children):
-            part = leaves[at : at + child.num_leaves]
-            at += child.num_leaves
-            collect(re.sub("[^0-9a-zA-Z_]", "_", f"{path}_{key}"), tree_unflatten(part, child))
+        for key, each in children_of(value):
+            collect(re.sub("[^0-9a-zA-Z_]", "_", f"{path}_{key}"), each)
 
     for name, value in named.items():
         collect(name, value)

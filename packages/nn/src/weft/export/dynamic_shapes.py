@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, ClassVar
 
 import weft
 from weft.export._sizes import Size
 from weft.export.errors import UserError
-from weft.utils._pytree import tree_flatten
+from weft.utils._pytree import tree_flatten, tree_unflatten
 
 __all__ = ["Dim", "dims"]
 
@@ -138,14 +139,24 @@ def collect(path: str, value: Any, spec: Any, found: list[dict[int, Dim]]) -> No
     if tree.is_leaf() or not leaves:
         found.extend({} for _ in leaves)
         return
-    children = list(value.items()) if isinstance(value, Mapping) else list(enumerate(value))
-    for place, (key, each) in enumerate(children):
+    for place, (key, each) in enumerate(children_of(value)):
         inner = None
         if isinstance(spec, Mapping):
             inner = spec.get(key)
         elif spec is not None:
             inner = spec[place]
         collect(f"{path}_{key}", each, inner, found)
+
+
+def children_of(value: Any) -> list[tuple[Any, Any]]:
+    """What is in a container, by its keys, or numbers where it has none."""
+    leaves, tree = tree_flatten(value)
+    keys = list(value) if isinstance(value, Mapping) else range(len(tree.children_specs))
+    parts = iter(leaves)
+    return [
+        (key, tree_unflatten(list(islice(parts, child.num_leaves)), child))
+        for key, child in zip(keys, tree.children_specs)
+    ]
 
 
 def dims_of_tensor(path: str, tensor: Any, spec: Any) -> dict[int, Dim]:
