@@ -77,7 +77,7 @@ def tf_idf_vectorizer(
         for place in range(start, end, length):
             grams[tuple(pool[place : place + length])] = len(grams)
     rows = x.reshape(-1, x.shape[-1]).tolist() if x.ndim else []
-    counts = np.zeros((len(rows), max(ngram_indexes) + 1), np.float32)
+    counts = weft.zeros(len(rows), max(ngram_indexes) + 1).numpy()  # refused where there is no memory for it
     for row, tokens in zip(counts, rows):
         for gram in grams_of(tokens, min_gram_length, max_gram_length, max_skip_count):
             if gram in grams:
@@ -93,7 +93,8 @@ def tf_idf_vectorizer(
 
 def grams_of(tokens: list[Any], shortest: int, longest: int, most_skipped: int) -> Any:
     """The n-grams of a row, also those with the same number of tokens left out between each two."""
-    for length in range(shortest, longest + 1):
-        for stride in range(1, (most_skipped if length > 1 else 0) + 2):
-            for start in range(len(tokens) - (length - 1) * stride):
+    count = len(tokens)
+    for length in range(shortest, min(longest, count) + 1):
+        for stride in range(1, (min(most_skipped, count) if length > 1 else 0) + 2):
+            for start in range(count - (length - 1) * stride):
                 yield tuple(tokens[start + k * stride] for k in range(length))
