@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import io
 import logging
 import random
@@ -22,6 +24,7 @@ PURE = frozenset(
     "_weakref _thread threading _contextvars contextvars importlib _imp _frozen_importlib".split()
 )
 LIBRARIES = frozenset("weft torch torchvision numpy scipy ml_dtypes numba llvmlite".split())
+IMPORTING = importlib._bootstrap._find_and_load.__code__  # type: ignore[attr-defined]  # where each import begins
 STATEFUL = (random.Random, logging.Logger, io.IOBase, numpy.random.Generator, numpy.random.RandomState)
 
 
@@ -39,18 +42,28 @@ class Execution:
     def __init__(self) -> None:
         self.codes: dict[Any, dict[str, Any]] = {}
         self.effect = ""
+        self.imports = (
+            0  # modules that are being imported: the code that finds and makes them is no part of the program
+        )
 
     def __enter__(self) -> Self:
-        self.before = sys.getprofile()
+        self.before, self.collects = sys.getprofile(), gc.isenabled()
+        gc.disable()  # lest it calls the `__del__` of an object that has nothing to do with the block
         sys.setprofile(self.see)
         return self
 
     def __exit__(self, *raised: object) -> None:
         sys.setprofile(self.before)
+        if self.collects:
+            gc.enable()
 
     def see(self, frame: FrameType, event: str, argument: Any) -> None:
         """Hear of a call, or of a return from one."""
-        if event == "call":
+        if frame.f_code is IMPORTING:
+            self.imports += (event == "call") - (event == "return")
+        elif self.imports:
+            return
+        elif event == "call":
             space = frame.f_globals
             if not is_of_library(space.get("__name__", "")):
                 self.codes[frame.f_code] = space
