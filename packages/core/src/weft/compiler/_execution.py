@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import io
 import logging
 import random
@@ -24,7 +23,6 @@ PURE = frozenset(
     "_weakref _thread threading _contextvars contextvars importlib _imp _frozen_importlib".split()
 )
 LIBRARIES = frozenset("weft torch torchvision numpy scipy ml_dtypes numba llvmlite".split())
-IMPORTING = importlib._bootstrap._find_and_load.__code__  # type: ignore[attr-defined]  # where each import begins
 STATEFUL = (random.Random, logging.Logger, io.IOBase, numpy.random.Generator, numpy.random.RandomState)
 
 
@@ -59,7 +57,7 @@ class Execution:
 
     def see(self, frame: FrameType, event: str, argument: Any) -> None:
         """Hear of a call, or of a return from one."""
-        if frame.f_code is IMPORTING:
+        if frame.f_globals.get("__name__", "").startswith("importlib."):
             self.imports += (event == "call") - (event == "return")
         elif self.imports:
             return
@@ -92,4 +90,4 @@ def is_program(frame: FrameType) -> bool:
 def is_of_library(module: str) -> bool:
     """Whether a module is weft's, Python's, NumPy's or of those under them, not the program's own."""
     top = module.partition(".")[0]
-    return top in LIBRARIES or top in sys.stdlib_module_names
+    return top in LIBRARIES or top in sys.stdlib_module_names or top.startswith("namedtuple_")

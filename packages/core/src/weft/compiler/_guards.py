@@ -224,7 +224,7 @@ class Guards:
             self.follow([value.func, value.args, value.kwds], path)
         elif hasattr(value, "__dict__"):
             self.follow_object(value, path)
-        elif not callable(value) and not type(value).__module__.startswith("weft."):  # weft's own never change
+        elif not callable(value):
             raise Refused(f"it uses {path}, a {type(value).__name__}, which cannot be compared before a replay")
 
     def follow_object(self, value: Any, path: str) -> None:
@@ -244,20 +244,21 @@ class Guards:
         library = is_of_library(function.__globals__.get("__name__", ""))  # decorators give away their `__module__`
         if not library and function.__code__ not in self.codes:
             return
-        self.follow_cells(function, path)
+        self.follow_cells(function, path, library)
         if not library:
             self.functions.append(function)
             for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
                 self.follow(default, path)
 
-    def follow_cells(self, function: Any, path: str) -> None:
+    def follow_cells(self, function: Any, path: str, library: bool) -> None:
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             try:
                 content = cell.cell_contents
             except ValueError:
                 raise Refused(f"{path}: its variable {name} has no value yet") from None
             self.cells.append(cell)
-            self.follow(content, name)
+            if not library or is_given(content):
+                self.follow(content, name)
 
     def follow_names(self, code: Any, space: dict[str, Any]) -> None:
         """The globals that code names, and of the program's own modules what it may take from them."""
@@ -276,3 +277,11 @@ class Guards:
                     if inner in vars(value):
                         self.named.append((vars(value), inner))
                         self.follow(vars(value)[inner], f"{name}.{inner}")
+
+
+def is_given(value: Any) -> bool:
+    """Whether what a function of a library's holds, such as the wrapper of a decorator, may come from the program."""
+    kind = type(value)
+    if isinstance(value, (TensorBase, types.FunctionType, types.MethodType)) or hasattr(kind, "named_parameters"):
+        return True
+    return not is_of_library(kind.__module__)

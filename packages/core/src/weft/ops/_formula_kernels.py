@@ -112,6 +112,7 @@ class Writer:
         self.spare: list[str] = []
         self.constants: dict[str, str] = {}  # names by what they are
         self.names: dict[str, Any] = {
+            "__name__": __name__,
             "constant": self.constant,
             "copy_like": copy_like,
             "filled": lambda value: xp.full((), value, element),
