@@ -90,7 +90,7 @@ TABLE: dict[str, dict[str, list[Row]]] = {
             Row(MIN_SIZE, False, """
                 bfloat16 bool float16 float32 float64 int16 int32 int64 int8 uint8
             """, "core::assign_at core::scatter"),
-            Row(MIN_SIZE, False, "float32 float64", "nn::embedding_bag nn::embedding_gradient"),
+            Row(MIN_SIZE, False, "float32 float64", "nn::embedding_gradient"),
             Row(MIN_SIZE, False, "float32 float64 int32 int64", """
                 core::gather_backward core::index_add core::index_put core::scatter_reduce
             """),
@@ -98,6 +98,7 @@ TABLE: dict[str, dict[str, list[Row]]] = {
                 bfloat16 bool float16 float32 float64 int16 int32 int64 int8 uint8
             """, "core::gather core::index core::index_select nn::embedding"),
             Row(MIN_SIZE, True, "bool float32 float64 int64", "core::nonzero"),
+            Row(MIN_SIZE_FUSED, False, "float32 float64", "nn::embedding_bag"),
         ],
         "kernels.losses": [
             Row(MIN_SIZE_FUSED, False, "float32 float64", """

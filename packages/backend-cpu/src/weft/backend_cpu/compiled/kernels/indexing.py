@@ -587,10 +587,10 @@ def add_bags(weight, indices, starts, factors, mean, y):
     return True
 
 
-@register_kernel("nn::embedding_bag", dtypes="float32 float64", min_size=MIN_SIZE, checks_size=True)
+@register_kernel("nn::embedding_bag", dtypes="float32 float64", min_size=MIN_SIZE_FUSED, checks_size=True)
 def embedding_bag_kernel(generic: Any) -> Any:
     def run(weight: Any, indices: Any, starts: Any, each_weight: Any, mean: bool, by_frequency: bool) -> Any:
-        if indices.size * weight.shape[1] >= MIN_SIZE_FUSED and is_taken(indices, starts, weight):
+        if weight.size >= MIN_SIZE_FUSED and is_taken(indices, starts, weight):
             factors = np.empty(0, weight.dtype) if each_weight is None else np.ascontiguousarray(each_weight)
             made = np.empty((starts.size - 1, weight.shape[1]), weight.dtype)
             if add_bags(weight, indices, starts, factors, mean, made):

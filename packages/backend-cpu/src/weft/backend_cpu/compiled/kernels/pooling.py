@@ -541,7 +541,7 @@ def avg_pool_gradient(generic: Kernel) -> Kernel:
     """Each window's share added to all of its elements."""
 
     def run(grad: Array, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, options: Any) -> Any:
-        if prod(shape) < MIN_SIZE_FUSED or not grad.size:
+        if grad.size < MIN_SIZE_FUSED or not grad.size:
             return generic(grad, shape, kernel, stride, padding, out, options)
         last = is_channels_last(grad)
         result = new_images(shape, grad.dtype, last)

@@ -286,7 +286,7 @@ def resample(generic: Kernel) -> Kernel:
     """Sums of elements times weights, along each spatial dimension."""
 
     def run(input: Array, size: tuple[int, ...], *options: Any) -> Array:
-        is_small = max(input.size, prod(input.shape[:2]) * prod(size)) < MIN_SIZE_FUSED
+        is_small = input.size < MIN_SIZE_FUSED  # whatever it becomes: see `is_taken`
         taps = () if is_small or not input.size or max(input.shape[2:]) >= 1 << 27 else taps_of(input, size, *options)
         return weighted_sums(input, taps) if any(taps) else generic(input, size, *options)  # type: ignore[no-any-return]
 
@@ -636,12 +636,13 @@ def nearest(input: Array, grid: Array, result: Array, align_corners: bool) -> No
     nearest_pixels(flat(input), flat(grid), flat(result), images, channels, places, height, width, scales, offsets)
 
 
-def is_taken(grid: Array, shape: Sizes, other: Array, orders: Sizes) -> bool:
-    """Whether the loops are for these arrays: undifferentiated weights, and something to do."""
+def is_taken(first: Array, grid: Array, shape: Sizes, other: Array, orders: Sizes) -> bool:
+    """Whether the loops are for these arrays: undifferentiated weights, and something to do.
+
+    The first array's size decides also before Numba is imported: the same kernel is taken then and later.
+    """
     alike = grid.dtype == other.dtype and 0 < prod(shape[2:]) < 1 << 31
-    return (
-        alike and not any(orders) and grid.size > 0 and prod(shape[:2]) > 0 and shape[1] * grid.size >= MIN_SIZE_FUSED
-    )
+    return alike and not any(orders) and grid.size > 0 and prod(shape[:2]) > 0 and first.size >= MIN_SIZE_FUSED
 
 
 @register_kernel("nn::sample", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
@@ -649,7 +650,7 @@ def sample(generic: Kernel) -> Kernel:
     """The pixels around each place of a grid, times weights."""
 
     def run(input: Array, grid: Array, options: Any, orders: Sizes) -> Array:
-        if not is_taken(grid, input.shape, input, orders):
+        if not is_taken(input, grid, input.shape, input, orders):
             return generic(input, grid, options, orders)  # type: ignore[no-any-return]
         result = np.empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
         if options[:2] == ("nearest", "zeros") and options[2] is not None and input.ndim == 4:
@@ -666,7 +667,7 @@ def sample_input_gradient(generic: Kernel) -> Kernel:
     """Each place's gradient times weights added to the pixels around it."""
 
     def run(grad: Array, grid: Array, shape: Sizes, options: Any, orders: Sizes) -> Array:
-        if not is_taken(grid, shape, grad, orders):
+        if not is_taken(grad, grid, shape, grad, orders):
             return generic(grad, grid, shape, options, orders)  # type: ignore[no-any-return]
         result = np.empty((prod(shape[:2]), prod(shape[2:]) + 1), grad.dtype)  # with a pixel that stands for none
         each = max(4, shape[0] * shape[1] // 16)  # channels for which the pixels are found once
@@ -682,7 +683,7 @@ def sample_grid_gradient(generic: Kernel) -> Kernel:
 
     def run(grad: Array, input: Array, grid: Array, options: Any, orders: Sizes) -> Array:
         is_alike = grad.dtype == grid.dtype and options[0] != "nearest"
-        if not is_alike or not is_taken(grid, input.shape, input, orders):
+        if not is_alike or not is_taken(grad, grid, input.shape, input, orders):
             return generic(grad, input, grid, options, orders)  # type: ignore[no-any-return]
         result = np.empty(grid.shape, grid.dtype)
         grid_slopes(flat(grad), with_zero(input), flat(grid), flat(result), *geometry_of(input.shape, grid, options))
