@@ -19,7 +19,7 @@ from weft._engine.dispatch import freed, make
 from weft._engine.tensor import Node, TensorBase, local, state
 from weft.compiler._comparison import compare
 from weft.compiler._differentiable import CompiledFunction, output_like, versions_of, with_history
-from weft.compiler._execution import Execution
+from weft.compiler._execution import Execution, without_collector
 from weft.compiler._guards import Guards, Refused, mode_now
 from weft.compiler._passes import LEAVES, BackwardProgram, RecordedPasses, Replayed, refuse_strangers
 from weft.compiler._program import Program
@@ -390,6 +390,7 @@ class Differentiated(Node):
         raise freed(self)
 
 
+@without_collector()
 def recorded(call: Invocation, guards: Guards) -> tuple[Any, Any, RecordedPasses | None, Execution]:
     """Run a function; its results, the recording or what refuses it, what records backward passes, and what has run."""
     recorder = Recorder(call.tensors, call.captured.codes)

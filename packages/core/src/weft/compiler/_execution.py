@@ -7,12 +7,14 @@ import io
 import logging
 import random
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
 import numpy
 
-__all__ = ["STATEFUL", "Execution", "is_of_library"]
+__all__ = ["STATEFUL", "Execution", "is_of_library", "without_collector"]
 
 # Functions of Python's that have an effect besides their result, or a result that no guard compares.
 EFFECTS = frozenset("print input open exec eval globals locals breakpoint".split())
@@ -45,15 +47,12 @@ class Execution:
         )
 
     def __enter__(self) -> Self:
-        self.before, self.collects = sys.getprofile(), gc.isenabled()
-        gc.disable()  # lest it calls the `__del__` of an object that has nothing to do with the block
+        self.before = sys.getprofile()
         sys.setprofile(self.see)
         return self
 
     def __exit__(self, *raised: object) -> None:
         sys.setprofile(self.before)
-        if self.collects:
-            gc.enable()
 
     def see(self, frame: FrameType, event: str, argument: Any) -> None:
         """Hear of a call, or of a return from one."""
@@ -80,6 +79,18 @@ class Execution:
     def note(self, what: str, frame: FrameType) -> None:
         line = f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
         self.effect = f"it calls {what}, whose effect a replay would leave out ({line})"
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Python's garbage collector is off: no `__del__` runs that has nothing to do with the block."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def is_program(frame: FrameType) -> bool:

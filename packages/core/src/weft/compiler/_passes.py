@@ -20,7 +20,7 @@ from weft.compiler._differentiable import (
     output_like,
     with_history,
 )
-from weft.compiler._execution import Execution
+from weft.compiler._execution import Execution, without_collector
 from weft.compiler._guards import Guards, Refused
 from weft.compiler._program import Program
 from weft.compiler._recording import Given, Output, Outside, Recorder, Recording, Slot
@@ -84,6 +84,7 @@ class RecordedPasses:
         finally:
             captured.lock.release()
 
+    @without_collector()
     def record(self, captured: Any, grads: list[Any], needed: Any, keep: bool) -> list[Any]:
         recorder = Recorder([each for each in grads if each is not None], captured.codes, behind=self.recorder)
         with recorder, Execution() as seen:

@@ -576,7 +576,8 @@ class Recorder(Interceptor):
         if self.graph is not None:
             held += [*self.outputs, *self.saved()]
         fine |= {id(one) for each in held for one in (each, each._view_base)}
-        ours = [each for each in tensors_alive() if id(each) not in old and id(each) not in fine]
+        # The collector is off, so that what was made meanwhile is of the youngest generation.
+        ours = [each for each in tensors_alive(0) if id(each) not in old and id(each) not in fine]
         outside = [each for each in ours if memory_of(each._array) in self.slots or id(each._array) in self.slots]
         made = [each for each in outside if self.slots.get(id(each._array), Slot(-1)).number in self.fresh]
         if made:
@@ -650,9 +651,9 @@ def versions_of(tensors: Sequence[Any]) -> dict[int, int]:
     return {id(each): 0 if (count := each._version_counter) is None else count.value for each in tensors}
 
 
-def tensors_alive() -> list[Any]:
-    """All tensors of the program."""
-    objects = gc.get_objects()
+def tensors_alive(generation: int | None = None) -> list[Any]:
+    """All tensors of the program, or those of a generation of the collector's."""
+    objects = gc.get_objects(generation)
     # By their types: an object may say of itself what it likes, or raise, as a weak proxy of nothing does.
     tensor_types = {each for each in set(map(type, objects)) if issubclass(each, TensorBase)}
     found = compress(objects, map(tensor_types.__contains__, map(type, objects)))
