@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import modules
+import onnx_table
 import ops
 import selection
-import table
 from agreement import TOLERANCE, Wrapped, difference, model_of, program_of
 
 import weft
@@ -36,7 +36,7 @@ def assert_agrees(module: Any, case: Any) -> set[str]:
     program = program_of(module, case.inputs, case.fixed)
     for opset in OPSETS:
         assert difference(module, model_of(program, opset), case.inputs, case.fixed) <= TOLERANCE
-    return table.own_names(program)
+    return onnx_table.own_names(program)
 
 
 def chosen(names: Any) -> list[str]:
@@ -82,8 +82,8 @@ def test_every_converter_has_a_case() -> None:
         *("nn::lstm_layer nn::gru_layer nn::rnn_layer nn::resample".split()),
     }
     aliases = {"core::contiguous_copy", "core::detach", "core::empty_like"}  # recordings leave them out
-    assert set(table.converters()) - set(ops.CASES) == by_modules | aliases | {"nn::prelu_backward"}
+    assert set(onnx_table.converters()) - set(ops.CASES) == by_modules | aliases | {"nn::prelu_backward"}
 
 
 def test_the_table_is_current() -> None:
-    assert table.PATH.read_text(encoding="utf-8") == table.text(), "run: python tests/onnx/table.py"
+    assert onnx_table.PATH.read_text(encoding="utf-8") == onnx_table.text(), "run: python tests/onnx/onnx_table.py"

@@ -15,8 +15,7 @@ def kernels(name, element=weft.float32):
     def generic(*args):
         return registry[name].generic(np, *args)
 
-    kernel = libraries.kernel(name, element, generic)
-    return generic, getattr(kernel, "large", kernel)  # one kernel for all sizes, or that for large arrays
+    return generic, libraries.kernel(name, element, generic).large
 
 
 def random(*shape):

@@ -101,7 +101,14 @@ CALLS |= {
     "nn::softsign": lambda: functional.softsign(X),
     "nn::softsign_backward": lambda: with_gradient(functional.softsign),
     "nn::threshold": lambda: functional.threshold(X, 0.1, 0.2),
+    "vision::blend_integers": lambda: pictures().adjust_saturation(BYTES, 0.3),
+    "vision::luma_of_integers": lambda: pictures().rgb_to_grayscale(BYTES),
 }
+
+
+def pictures():
+    """The functions of pictures of bytes."""
+    return pytest.importorskip("weft.vision.transforms.v2.functional")
 
 
 def bits(result):

@@ -14,6 +14,7 @@ from weft.testing._samples import function_of, naming_sample, sample_inputs, sam
 # Ops whose gradients no sample reaches, and where they are tested instead.
 ELSEWHERE = {
     "view_scatter": "test_inplace.py",
+    "setitem": "test_inplace.py",
     "copy": "test_inplace.py",
     "fill": "test_inplace.py",
     "transfer": "the tests of the backends: it needs two devices",

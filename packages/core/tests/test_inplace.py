@@ -5,6 +5,7 @@ import pytest
 
 import weft
 from weft.autograd import gradcheck, gradgradcheck
+from weft.ops.views import set_basic
 
 
 def leaf(*values):
@@ -638,3 +639,15 @@ def test_views_that_were_not_recorded_are_refused_as_such_also_those_of_several(
             view.add_(1)
     with pytest.raises(RuntimeError, match="returns multiple views"):
         x.unbind()[0].add_(1)
+
+
+@pytest.mark.parametrize("key", [1, slice(None, None, 2), (Ellipsis, -1), (slice(1, 3), None, 0), ()])
+def test_a_write_as_a_function_has_the_gradients_of_what_stays_and_of_what_is_written(key):
+    key = key if isinstance(key, tuple) else (key,)
+    whole = weft.randn(4, 3, dtype=weft.float64, requires_grad=True)
+    source = weft.randn(whole.detach()[key].shape, dtype=weft.float64, requires_grad=True)
+    written = whole.detach().clone()
+    written[key] = source.detach()
+    assert weft.equal(set_basic(whole, source, key), written)
+    assert weft.autograd.gradcheck(lambda *values: set_basic(*values, key), (whole, source))
+    assert weft.autograd.gradgradcheck(lambda *values: set_basic(*values, key), (whole, source))

@@ -31,7 +31,8 @@ TABLE: dict[str, dict[str, list[Row]]] = {
             Row(MIN_SIZE_FUSED, False, "bfloat16 float16 float32 float64", "nn::glu nn::glu_backward"),
         ],
         "kernels.attention": [
-            Row(MIN_SIZE, False, "float32 float64", "nn::attention nn::attention_gradient"),
+            Row(MIN_SIZE, False, "float32 float64", "nn::attention_gradient"),
+            Row(MIN_SIZE_FUSED, False, "float32 float64", "nn::attention"),
         ],
         "kernels.batch_norm": [
             Row(MIN_SIZE_FUSED, False, "float32 float64", """

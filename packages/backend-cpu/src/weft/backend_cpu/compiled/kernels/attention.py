@@ -16,7 +16,7 @@ from weft.backend_cpu.compiled.codegen.mathematics import exp, like, log, maximu
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.layouts import contiguous, flat
 from weft.backend_cpu.compiled.kernels.packed_gemm import ACROSS, bytes_of, multiply, set_panels
-from weft.backend_cpu.registry import MIN_SIZE, register_kernel
+from weft.backend_cpu.registry import MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
 REAL = "float32 float64"
 SCORES = 1 << 16  # that are computed at a time: they and their gradients stay in the second cache
@@ -378,11 +378,12 @@ def of_few(query: Any, key: Any, value: Any, factor: float) -> Any:
     return output, sums
 
 
-@register_kernel("nn::attention", dtypes=REAL, min_size=MIN_SIZE, checks_size=True)
+@register_kernel("nn::attention", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
 def attention_kernel(generic: Any) -> Any:
     def run(query: Any, key: Any, value: Any, mask: Any, noise: Any, factor: float, is_causal: bool) -> Any:
         is_large = query.size >= MIN_SIZE
-        if not is_large and mask is None and noise is None and not is_causal and query.shape[-2] <= FEW:
+        is_few = query.size >= MIN_SIZE_FUSED and query.shape[-2] <= FEW
+        if not is_large and mask is None and noise is None and not is_causal and is_few:
             few = of_few(query, key, value, factor)
             if few is not None:
                 return few

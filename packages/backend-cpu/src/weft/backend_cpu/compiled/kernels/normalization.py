@@ -33,7 +33,7 @@ def part_of(block, blocks, rows):
     return block * np.uintp(rows) // np.uintp(blocks)
 
 
-# Layer norm. Once the loops are loaded they are the fastest for any size: NumPy needs ten calls.
+# Layer norm
 
 
 @loop
@@ -59,7 +59,7 @@ def layer_norm(x, weight, bias, y, means, inverses, eps):
     parallel(layer_norm_rows, (x, weight, bias, y, means, inverses, eps), x.shape[0], x.size)
 
 
-@register_kernel("nn::layer_norm", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
+@register_kernel("nn::layer_norm", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def layer_norm_kernel(generic: Any) -> Any:
     def run(input: Any, weight: Any, bias: Any, count: int, eps: float) -> Any:
         if not input.size or any(each is not None and each.dtype != input.dtype for each in (weight, bias)):
@@ -125,7 +125,7 @@ def add_up(sums, result):
                 result[k, j] += sums[block, k, j]
 
 
-@register_kernel("nn::layer_norm_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
+@register_kernel("nn::layer_norm_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def layer_norm_gradient_kernel(generic: Any) -> Any:
     def run(grad: Any, input: Any, weight: Any, mean: Any, inverse: Any, count: int) -> Any:
         if not input.size or (weight is not None and weight.dtype != input.dtype) or grad.dtype != input.dtype:
@@ -256,7 +256,7 @@ def rms_norm(x, weight, y, inverses, eps):
     parallel(rms_norm_rows, (x, weight, y, inverses, eps), x.shape[0], x.size)
 
 
-@register_kernel("nn::rms_norm", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
+@register_kernel("nn::rms_norm", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def rms_norm_kernel(generic: Any) -> Any:
     def run(input: Any, weight: Any, count: int, eps: float) -> Any:
         if not input.size:
@@ -297,7 +297,7 @@ def rms_norm_backward(grad, x, weight, inverses, y, result):
     add_up(sums, result)
 
 
-@register_kernel("nn::rms_norm_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED, checks_size=True)
+@register_kernel("nn::rms_norm_gradient", dtypes=REAL, min_size=MIN_SIZE_FUSED)
 def rms_norm_gradient_kernel(generic: Any) -> Any:
     def run(grad: Any, input: Any, weight: Any, inverse: Any, count: int) -> Any:
         if not input.size or grad.dtype != input.dtype:

@@ -1,6 +1,6 @@
 """The table of modules and ops that are exported, `docs/onnx-table.md`: what the tests of this folder try.
 
-``python tests/onnx/table.py`` writes it.
+``python tests/onnx/onnx_table.py`` writes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from weft.ops._registry import registry
 PATH = Path(__file__).resolve().parents[2] / "docs" / "onnx-table.md"
 HEAD = """# Modules and ops in ONNX files
 
-Made by `python tests/onnx/table.py` from the cases in [tests/onnx](../tests/onnx), which `WEFT_ONNX=all ./dev test
+Made by `python tests/onnx/onnx_table.py` from the cases in [tests/onnx](../tests/onnx), which `WEFT_ONNX=all ./dev test
 tests/onnx` tries. Each is exported at opset 18 and at opset 21 with dynamic batch size and length, checked by
 `onnx.checker`, and run by onnxruntime at three batch sizes and lengths that were not recorded. All results agree with
 weft's to 1e-5 of the largest element; integers and shapes are equal. Of what is not here `weft.onnx.export` says which
