@@ -1,6 +1,7 @@
 """What every docstring's example may take for granted: ``weft``, ``np``, and the same random numbers each time."""
 
 import builtins
+import hashlib
 import importlib
 import os
 from importlib.util import find_spec
@@ -57,6 +58,30 @@ def examples(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) 
                 {name: value for name, value in vars(builtins).items() if name in vars(weft)}
             )
         weft.manual_seed(0)
+
+
+# Tests of what stands on weft without being part of it: most of their time is that of processes, models and files.
+APART = (
+    *("packages/distributed/", "packages/text/", "packages/vision/", "tests/deployment/", "tests/onnx/"),
+    *("tests/test_examples.py", "tests/test_programs.py", "tests/test_readme.py", "tests/robustness/"),
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where ``WEFT_TESTS`` is ``K/N``, take of the tests in `APART` the K-th of N parts, by their names."""
+    part, _, parts = os.environ.get("WEFT_TESTS", "0/1").partition("/")
+    if int(parts) > 1:
+        left = [
+            each for each in items if each.nodeid.startswith(APART) and digest(each.nodeid) % int(parts) != int(part)
+        ]
+        config.hook.pytest_deselected(items=left)
+        chosen = set(map(id, items)) - set(map(id, left))
+        items[:] = [each for each in items if id(each) in chosen]
+
+
+def digest(name: str) -> int:
+    """A number of a name that is the same in each process."""
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
