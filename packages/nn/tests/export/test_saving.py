@@ -1,8 +1,10 @@
 """Files of exported programs."""
 
+import copy
 import dataclasses
 import io
 import json
+import pickle
 import random
 import zipfile
 from collections import namedtuple
@@ -113,6 +115,13 @@ HOSTILE = {
     "another version": lambda it: it.update(version=99),
     "nothing": lambda it: it.clear(),
 }
+
+
+def test_programs_are_copied_and_sent_to_other_processes():
+    program = export(nn.Linear(3, 2), (weft.ones(4, 3),))
+    for found in (pickle.loads(pickle.dumps(program)), copy.deepcopy(program)):
+        assert content(found) == content(program)
+        assert weft.equal(found.module()(weft.ones(4, 3)), program.module()(weft.ones(4, 3)))
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -164,6 +164,11 @@ def argument_to(argument: Any) -> dict[str, Any]:
 # Reading
 
 
+def from_bytes(content: bytes) -> ExportedProgram:
+    """The program of a file's content."""
+    return load(io.BytesIO(content))
+
+
 def load(
     f: str | os.PathLike[str] | Any,
     *,

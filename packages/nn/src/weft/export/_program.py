@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -98,6 +99,13 @@ class ExportedProgram:
     def named_buffers(self) -> Any:
         """The buffers, with their names."""
         return ((name, self.tensor(name)) for name in self.graph_signature.buffers)
+
+    def __reduce__(self) -> Any:
+        from weft.export._archive import from_bytes, save
+
+        file = io.BytesIO()
+        save(self, file)
+        return from_bytes, (file.getvalue(),)
 
     def to_python(self, folder: str | os.PathLike[str]) -> str:
         """Write the program as Python that needs NumPy alone: where weft is not installed, or takes too long to import.
