@@ -12,7 +12,7 @@ from weft._dtypes.dtypes import float32, int8, int32, int64, result_dtype, uint8
 from weft._engine.functions import MatrixProduct, SumWithProduct, transposed_product
 from weft._engine.tensor import TensorBase
 from weft._errors import warn_deprecated
-from weft._interception.torch_function import asked_with
+from weft._interception.torch_function import Unimplemented, asked_with
 from weft._tensor.base import Tensor, add_members
 from weft.ops._declare import composite, op, with_error_context
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dim, wrap_dims
@@ -172,7 +172,12 @@ def _(batch):
 
 
 def _reflected_matmul(self: Tensor, other: Tensor) -> Tensor:
-    return Tensor.__matmul__(other, self) if isinstance(other, TensorBase) else NotImplemented
+    if not isinstance(other, TensorBase):
+        return NotImplemented
+    try:
+        return matmul(other, self)  # not the other's operator, which compiled asks this one
+    except Unimplemented:
+        return NotImplemented
 
 
 add_members(__rmatmul__=_reflected_matmul)
