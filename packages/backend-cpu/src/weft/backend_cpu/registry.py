@@ -80,7 +80,8 @@ def register_kernel(
         generic kernel, and with a library that is not imported yet. Multiples of `MIN_SIZE` and `MIN_SIZE_FUSED`.
     checks_size : bool
         The kernel is called for all sizes, and looks itself whether it is worth it, as where other arrays than the
-        first tell. Only until the library is imported ``min_size`` keeps smaller first arrays from it.
+        first tell. Until the library is imported ``min_size`` keeps smaller first arrays from it: unless it is bitwise
+        it has to leave these to the generic kernel afterwards too, or results depend on what ran before.
     halves : bool
         ``float16`` and ``bfloat16`` too, from `MIN_SIZE_FUSED` on: the generic kernel would convert them.
     bitwise : bool
