@@ -1,5 +1,8 @@
 """weft.library: ops of one's own."""
 
+import importlib
+import sys
+
 import numpy
 import pytest
 
@@ -126,3 +129,31 @@ def test_a_multi_tensor_step_writes_into_all_parameters():
     with weft.no_grad():
         descend(params, grads, lr=0.5)
     assert all(weft.equal(each, weft.full_like(each, 0.5)) for each in params)
+
+
+def test_a_lazy_package_imports_a_module_when_one_of_its_names_is_asked_for(tmp_path, monkeypatch):
+    package = tmp_path / "shelves"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from weft.library.packages import lazy_package\n"
+        '__all__ = lazy_package(__name__, {"first": "Book", "second": "second"}, "third")\n'
+    )
+    (package / "first.py").write_text("class Book: pass\n")
+    (package / "second.py").write_text("def second(): return 2\n")
+    (package / "third.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    import shelves
+
+    try:
+        assert shelves.__all__ == ["Book", "second", "third"]
+        assert {"Book", "first", "second", "third"} <= set(dir(shelves))
+        assert not [name for name in sys.modules if name.startswith("shelves.")]
+        assert shelves.Book.__module__ == "shelves.first"
+        importlib.import_module("shelves.second")
+        assert shelves.second() == 2  # the function, though Python has set the module
+        assert shelves.third.__name__ == "shelves.third"
+        with pytest.raises(AttributeError, match="module 'shelves' has no attribute 'fourth'"):
+            _ = shelves.fourth
+    finally:
+        for name in [name for name in sys.modules if name.split(".")[0] == "shelves"]:
+            del sys.modules[name]

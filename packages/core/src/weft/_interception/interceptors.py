@@ -16,7 +16,24 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from weft._engine.tensor import intercept, local, state
 
-__all__ = ["Interceptor", "Operation", "intercepted", "is_watched", "operations", "run_live", "seen_as", "side_effect"]
+__all__ = [
+    "OTHER_MEMORY",
+    "SIZES_FROM_VALUES",
+    "Interceptor",
+    "Operation",
+    "intercepted",
+    "is_watched",
+    "operations",
+    "run_live",
+    "seen_as",
+    "side_effect",
+]
+
+# What a recording cannot promise for other values, by the names of ops without their namespace.
+# Ops whose results have a size that depends on values.
+SIZES_FROM_VALUES = frozenset("nonzero unique unique_consecutive argwhere bincount repeat_interleave histc".split())
+# Ops that give a tensor other memory.
+OTHER_MEMORY = frozenset("set_ resize_ resize_as_ swap_".split())
 
 P = ParamSpec("P")
 R = TypeVar("R")

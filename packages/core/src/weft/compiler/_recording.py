@@ -16,7 +16,7 @@ from weft._devices.devices import cpu
 from weft._engine.dispatch import OpNode, PairNode
 from weft._engine.tensor import Node, TensorBase, next_sequence
 from weft._errors import caller_line
-from weft._interception.interceptors import Interceptor
+from weft._interception.interceptors import OTHER_MEMORY, SIZES_FROM_VALUES, Interceptor
 from weft.compiler._differentiable import Graph, tensors_saved
 from weft.compiler._guards import CONSTANTS, Guards, Refused
 from weft.random import Generator, default_generator_of
@@ -24,12 +24,6 @@ from weft.utils._pytree import tree_map
 
 __all__ = ["Call", "Change", "Given", "Output", "Outside", "Recorder", "Recording", "Slot", "Value"]
 
-# Ops whose results have a size that depends on values: what follows them may be wired otherwise the next time.
-SIZES_FROM_VALUES = frozenset(
-    "nonzero masked_select unique unique_consecutive unique_dim argwhere bincount repeat_interleave histc".split()
-)
-# Ops that give a tensor other memory, which guards would take for another tensor.
-OTHER_MEMORY = frozenset("set_ resize_ resize_as_ swap_".split())
 # Ops whose results depend on no values of tensors: the small ones are copied.
 THE_SAME = frozenset(
     f"core::{name}"
@@ -371,7 +365,7 @@ class Recorder(Interceptor):
             short = op.name.partition("::")[2]
             if short in SIZES_FROM_VALUES or (short == "getitem" and any(map(is_mask, flattened(args)))):
                 raise Refused(f"{op.name}: the size of its result depends on values")
-            if short in OTHER_MEMORY:
+            if short in OTHER_MEMORY:  # guards would take it for another tensor
                 raise Refused(f"{op.name}: it gives a tensor other memory")
             self.before_call = {name: self.note(value) for name, value in args.items()}, caller_line()
         except Refused as error:

@@ -16,16 +16,17 @@ the functions that register gradients, fakes and batches make one of a schema. B
 `kernels`        wraps the kernels of ops while a program runs
 `subclasses`     subclasses of `Tensor`
 `torch_dispatch` what modes of ``__torch_dispatch__`` are shown of an op
+`packages`       packages whose names are found when they are first asked for
 `state`          what is going on in this thread: gradients, transforms, autocast, profiler
 ================ =======================================================================
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
 from weft.library.checks import wrap_dim
 from weft.library.declare import composite, op, pointwise
 from weft.library.interceptors import Interceptor, get_op
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.library._infer_schema import infer_schema
@@ -92,10 +93,4 @@ register_autograd register_fake register_kernel register_torch_dispatch register
 }
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name):
-        home = next((home for home, names in HOMES.items() if name in names.split()), None)
-        if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
-        return globals()[name]
+    lazy_package(__name__, HOMES)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from weft._interception.interceptors import (
+    OTHER_MEMORY,
+    SIZES_FROM_VALUES,
     Interceptor,
     Operation,
     is_watched,
@@ -18,7 +20,16 @@ from weft._tensor.base import Tensor
 from weft.ops._inplace import write_of
 from weft.ops._registry import registry
 
-__all__ = ["Interceptor", "Operation", "get_op", "is_watched", "run_live", "side_effect"]
+__all__ = [
+    "OTHER_MEMORY",
+    "SIZES_FROM_VALUES",
+    "Interceptor",
+    "Operation",
+    "get_op",
+    "is_watched",
+    "run_live",
+    "side_effect",
+]
 
 
 def get_op(name: str) -> Callable[..., Any]:

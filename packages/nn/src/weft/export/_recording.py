@@ -14,16 +14,13 @@ from weft.export._views import Step, inverse_of
 from weft.export.errors import UserError
 from weft.library import Interceptor
 from weft.library.checks import caller_line
+from weft.library.interceptors import OTHER_MEMORY, SIZES_FROM_VALUES
 from weft.utils._pytree import tree_leaves, tree_map
 
 __all__ = ["Call", "Constant", "Recorder", "Recording", "Slot", "record", "slots_in"]
 
 # Reads of values: what a program does with them, a graph cannot do.
 READS = frozenset("item tolist numpy resolve from_dlpack apply_ map_ map2_".split())
-# Ops whose results have a size that depends on values.
-SIZES_FROM_VALUES = frozenset("nonzero unique unique_consecutive argwhere bincount repeat_interleave histc".split())
-# Ops that give a tensor other memory.
-OTHER_MEMORY = frozenset("set_ resize_ resize_as_ swap_".split())
 RANDOM = frozenset(
     f"core::{name}" for name in "rand randn randint randperm rand_like randn_like randint_like normal".split()
 )

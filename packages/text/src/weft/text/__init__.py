@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.text import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.text import data as data
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from weft.text.vocab import Vocab as Vocab
     from weft.text.vocab import build_vocab_from_iterator as build_vocab_from_iterator
 else:
-    __all__, __getattr__, __dir__ = _lazy.lazy_names(
+    __all__ = lazy_package(
         __name__,
         {
             "_deprecation": "disable_torchtext_deprecation_warning",

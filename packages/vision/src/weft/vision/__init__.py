@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.vision import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision import datasets as datasets
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from weft.vision import utils as utils
     from weft.vision._backends import *
 else:
-    __all__ = _lazy.lazy_package(
+    __all__ = lazy_package(
         __name__,
         {
             "_backends": """

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.text import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.text.datasets._stream import TextDataset as TextDataset
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from weft.text.datasets.yelpreviewfull import YelpReviewFull as YelpReviewFull
     from weft.text.datasets.yelpreviewpolarity import YelpReviewPolarity as YelpReviewPolarity
 else:
-    __all__, __getattr__, __dir__ = _lazy.lazy_names(
+    __all__ = lazy_package(
         __name__,
         {
             "_stream": "TextDataset",

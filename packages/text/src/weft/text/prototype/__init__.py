@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from weft.text import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.text.prototype import transforms as transforms
     from weft.text.prototype import vectors as vectors
     from weft.text.prototype import vocab_factory as vocab_factory
 else:
-    __all__, __getattr__, __dir__ = _lazy.lazy_names(__name__, {}, "transforms vectors vocab_factory")
+    __all__ = lazy_package(__name__, {}, "transforms vectors vocab_factory")

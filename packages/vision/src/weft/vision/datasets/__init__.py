@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.vision import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.datasets import samplers as samplers
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from weft.vision.datasets.voc import VOCSegmentation as VOCSegmentation
     from weft.vision.datasets.widerface import WIDERFace as WIDERFace
 else:
-    __all__ = _lazy.lazy_package(
+    __all__ = lazy_package(
         __name__,
         {
             "_optical_flow": "FlyingChairs FlyingThings3D HD1K KittiFlow Sintel",

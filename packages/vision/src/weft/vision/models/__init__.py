@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.vision import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.models import detection as detection
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from weft.vision.models.vgg import *
     from weft.vision.models.vision_transformer import *
 else:
-    __all__ = _lazy.lazy_package(
+    __all__ = lazy_package(
         __name__,
         {
             "_api": "Weights WeightsEnum get_model get_model_builder get_model_weights get_weight list_models",

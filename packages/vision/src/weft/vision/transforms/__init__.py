@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.vision import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.transforms import functional as functional
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from weft.vision.transforms.functional import InterpolationMode as InterpolationMode
     from weft.vision.transforms.geometry import *
 else:
-    __all__ = _lazy.lazy_package(
+    __all__ = lazy_package(
         __name__,
         {
             "autoaugment": "AugMix AutoAugment AutoAugmentPolicy RandAugment TrivialAugmentWide",

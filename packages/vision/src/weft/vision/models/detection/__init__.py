@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.vision import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.models.detection.faster_rcnn import *
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from weft.vision.models.detection.ssd import *
     from weft.vision.models.detection.ssdlite import *
 else:
-    __all__ = _lazy.lazy_package(
+    __all__ = lazy_package(
         __name__,
         {
             "faster_rcnn": """

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from weft.vision import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.models.optical_flow.raft import *
 else:
-    __all__ = _lazy.lazy_package(
+    __all__ = lazy_package(
         __name__,
         {
             "raft": "RAFT Raft_Large_Weights Raft_Small_Weights raft_large raft_small",

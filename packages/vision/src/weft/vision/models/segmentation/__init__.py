@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from weft.vision import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.models.segmentation.deeplabv3 import *
     from weft.vision.models.segmentation.fcn import *
     from weft.vision.models.segmentation.lraspp import *
 else:
-    __all__ = _lazy.lazy_package(
+    __all__ = lazy_package(
         __name__,
         {
             "deeplabv3": """

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.vision import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.models.video.mvit import *
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from weft.vision.models.video.s3d import *
     from weft.vision.models.video.swin_transformer import *
 else:
-    __all__ = _lazy.lazy_package(
+    __all__ = lazy_package(
         __name__,
         {
             "mvit": "MViT MViT_V1_B_Weights MViT_V2_S_Weights mvit_v1_b mvit_v2_s",

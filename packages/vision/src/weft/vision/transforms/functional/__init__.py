@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from weft.vision import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.transforms.functional._sizes import pil_modes_mapping as pil_modes_mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from weft.vision.transforms.functional.filtering import *
     from weft.vision.transforms.functional.geometry import *
 else:
-    __all__ = _lazy.lazy_package(
+    __all__ = lazy_package(
         __name__,
         {
             "_sizes": "pil_modes_mapping",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.vision import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.transforms.functional import InterpolationMode as InterpolationMode
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from weft.vision.transforms.v2._utils import *
 
 # Which module of this folder has which names.
-__all__ = _lazy.lazy_package(
+__all__ = lazy_package(
     __name__,
     {
         "_transform": "Transform",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.vision import _lazy
+from weft.library.packages import lazy_package
 
 if TYPE_CHECKING:
     from weft.vision.transforms.v2.functional._augment import *
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from weft.vision.transforms.v2.functional._warp import *
 
 # Which module of this folder has which names.
-__all__ = _lazy.lazy_package(
+__all__ = lazy_package(
     __name__,
     {
         "_utils": "InterpolationMode is_pure_tensor register_kernel",
