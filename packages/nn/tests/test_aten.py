@@ -14,6 +14,13 @@ def test_functions_of_nn_have_names():
     assert aten.native_dropout(weft.ones(2), 0.0, True)[0].tolist() == [1.0, 1.0]
 
 
+def test_underscored_convolution_is_convolution():
+    x, weight = weft.randn(1, 2, 5), weft.randn(3, 2, 3)
+    options = ([2], [1], [1], False, [0], 1)
+    found = aten._convolution(x, weight, None, *options, False, True, True, allow_tf32=False)
+    assert weft.equal(found, weft.convolution(x, weight, None, *options))
+
+
 def test_native_dropout_backward_scales_what_was_kept():
     mask = weft.tensor([True, False, True])
     assert aten.native_dropout_backward(weft.tensor([1.0, 2.0, 3.0]), mask, 2.0).tolist() == [2.0, 0.0, 6.0]

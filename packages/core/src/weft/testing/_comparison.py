@@ -272,7 +272,7 @@ def describe(
 
 
 def is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def __getattr__(name: str) -> Any:

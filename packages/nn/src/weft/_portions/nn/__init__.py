@@ -27,10 +27,10 @@ ATEN = {
     **{
         name: f"weft.nn.functional._aten_functions:{name}"
         for name in """
-_prelu_kernel _scaled_dot_product_flash_attention_for_cpu binary_cross_entropy convolution_backward elu elu_backward
-embedding embedding_dense_backward hardtanh_backward huber_loss l1_loss leaky_relu_backward mse_loss mse_loss_backward
-multi_margin_loss multilabel_margin_loss native_group_norm_backward native_layer_norm_backward nll_loss
-nll_loss2d_backward nll_loss2d_forward nll_loss_backward nll_loss_forward smooth_l1_loss soft_margin_loss
+_convolution _prelu_kernel _scaled_dot_product_flash_attention_for_cpu binary_cross_entropy convolution_backward elu
+elu_backward embedding embedding_dense_backward hardtanh_backward huber_loss l1_loss leaky_relu_backward mse_loss
+mse_loss_backward multi_margin_loss multilabel_margin_loss native_group_norm_backward native_layer_norm_backward
+nll_loss nll_loss2d_backward nll_loss2d_forward nll_loss_backward nll_loss_forward smooth_l1_loss soft_margin_loss
 """.split()
     },
 }

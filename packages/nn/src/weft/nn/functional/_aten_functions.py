@@ -31,6 +31,26 @@ def embedding_dense_backward(
     return _op("embedding_gradient", grad_output, indices, num_weights, skipped, scale_grad_by_freq)
 
 
+def _convolution(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    benchmark: bool,
+    deterministic: bool,
+    cudnn_enabled: bool,
+    allow_tf32: bool,
+) -> Any:
+    """`weft.convolution`; the last four say how CUDA's libraries are to choose, and change no number."""
+    options = (stride, padding, dilation, transposed, output_padding, groups)
+    return weft.convolution(input, weight, bias, *options)  # type: ignore[attr-defined]
+
+
 def convolution_backward(
     grad_output: Tensor,
     input: Tensor,

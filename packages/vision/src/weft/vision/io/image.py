@@ -42,6 +42,7 @@ class ImageReadMode(Enum):
     GRAY_ALPHA = 2
     RGB = 3
     RGB_ALPHA = 4
+    RGBA = RGB_ALPHA
 
 
 Mode = ImageReadMode | str
@@ -147,6 +148,8 @@ def decode_png(input: Tensor, mode: Mode = ImageReadMode.UNCHANGED, apply_exif_o
 
     One of 16 bits gives a uint16 tensor; one with a palette the colours' numbers, unless a mode is asked for.
     """
+    if 0 < input.numel() < 8:  # bytes of the signature
+        raise RuntimeError(f"decode_png: Content is too small for png: {input.numel()} bytes")
     image = opened("decode_png", input, ("PNG",))
     return loaded("decode_png", from_png, image, read_mode(mode), apply_exif_orientation)
 
@@ -244,14 +247,18 @@ def opened(name: str, data: Tensor, formats: Sequence[str]) -> Image.Image:
     try:
         return Image.open(io.BytesIO(content), formats=list(formats))
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise RuntimeError(f"{name}: {REFUSALS.get(name, 'Unsupported image file')}: {error}") from error
+        refusal = f"Out of bound read in {name}" if "Truncated" in str(error) else REFUSALS[name]
+        raise RuntimeError(f"{name}: {refusal}: {error}") from error
 
 
-# What is said of a file that is of none of a function's formats.
+# What is said of a file that is of none of a function's formats: what torchvision's codecs say.
 REFUSALS = {
     "decode_png": "Content is not png",
     "decode_jpeg": "Not a JPEG file",
-    "decode_gif": "Not a GIF file",
+    "decode_gif": "Not a GIF file, DGifOpenFileName() failed - 103",
+    "decode_webp": "Not a WebP file, WebPGetFeatures failed.",
+    "decode_avif": "Not an AVIF file, BMFF parsing failed",
+    "decode_heic": "Not a HEIC file, Invalid input: No 'ftyp' box",
     "decode_image": f"Unsupported image file, not one of {', '.join(FORMATS)}",
 }
 
