@@ -805,7 +805,19 @@ def power(xp, input, exponent):
     array = input if hasattr(input, "dtype") else exponent
     if array.dtype.kind in "iu":
         return integer_power(xp, input, exponent, array.dtype)
-    return complex_power(xp, input, exponent) if array.dtype.kind == "c" else xp.power(input, exponent)
+    if array.dtype.kind == "c":
+        return complex_power(xp, input, exponent)
+    if type(exponent) is float and exponent.is_integer() and is_numpy(xp) and exponent not in (-1.0, 0.0, 1.0, 2.0):
+        return whole_power(xp, input, exponent)
+    return xp.power(input, exponent)
+
+
+def whole_power(xp: Any, base: Any, exponent: float) -> Any:
+    """Powers by a whole number: NumPy takes twenty times as long for negative elements as for their absolute values."""
+    if exponent == 3.0:
+        return base * base * base
+    result = xp.power(xp.abs(base), exponent)
+    return xp.copysign(result, base) if exponent % 2 else result
 
 
 def number_log(value: Any) -> Any:
