@@ -213,6 +213,9 @@ def adding(keys: dict[Any, DispatchKey], element: dtype) -> Any:
     return accumulate
 
 
+override_listeners: list[Any] = []  # what is called when a first tensor on a device may override functions
+
+
 def _make_keys(where: device, plain: bool, wrapped: bool, bits: int) -> dict[Any, DispatchKey]:
     backend = backend_of(where)
     fast = plain and not wrapped and not bits
@@ -241,7 +244,10 @@ def _make_keys(where: device, plain: bool, wrapped: bool, bits: int) -> dict[Any
             state.known_keys.append(keys[element.numpy])
         intercept(0)
         _keys[where, plain, wrapped, bits] = keys
-        return keys
+    if not plain:
+        for listener in override_listeners:
+            listener()
+    return keys
 
 
 state.key_of = key_of

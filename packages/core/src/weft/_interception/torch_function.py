@@ -2,8 +2,8 @@
 
 Nobody pays for it who does not use it. Subclasses that override it have keys of their own, off the engine's fast
 path, and while a mode is active no key is on it: so operators come to `Declaration.dispatch`, which asks here.
-Functions and methods ask here from when the first such class is defined, the first mode is entered, or a call fails on
-an object of another class that overrides it (`arm`).
+Functions and methods ask here from when the first tensor of such a class is made (many programs import one that they
+never use), the first mode is entered, or a call fails on an object of another class that overrides it (`arm`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache, wraps
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
-from weft._devices.devices import device, key_of
+from weft._devices.devices import device, key_of, override_listeners
 from weft._dtypes.dtypes import dtype
 from weft._engine.tensor import TensorBase, intercept, local
 from weft._interception.torch_dispatch import asked_about, classes, dispatching
@@ -77,6 +77,9 @@ def arm() -> None:
         offer(namespace, names)
     for namespace, names in _offered:
         ask_in(namespace, names)
+
+
+override_listeners.append(arm)
 
 
 def found_later(namespace: Any, name: str, function: Any) -> Any:
@@ -167,7 +170,7 @@ def code_of(ask: Callable[..., Any], count: int) -> CodeType:
 def awakened(*args: Any) -> bool:
     """Whether a call that failed is to be made again, since only from now on functions ask for overrides.
 
-    A class of tensors, or a mode, is noticed when it is made. Any other class is when a function does not know what to
+    A tensor of such a class, or a mode, is noticed when it is made. Any other class is when a function does not know what to
     do with one of its objects.
     """
     if _armed or not overriding(args):

@@ -13,7 +13,7 @@ from weft._engine.dispatch import current_node, make, spread_history
 from weft._engine.methods import TensorMethods, declared_methods
 from weft._engine.tensor import DETACHED, Extra, TensorBase, local
 from weft._interception import torch_dispatch
-from weft._interception.torch_function import arm, default_torch_function
+from weft._interception.torch_function import default_torch_function
 from weft._interception.transforms import stands_for_batch
 from weft._tensor.layout import layout as Layout
 from weft._tensor.layout import strided
@@ -75,8 +75,6 @@ class Tensor(Methods):
                 cls._is_plain = True
         if cls._dispatches:
             torch_dispatch.classes.append(cls)
-        if cls._dispatches or not cls._is_plain:
-            arm()
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

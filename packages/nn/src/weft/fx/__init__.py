@@ -12,7 +12,6 @@ from weft.fx.interpreter import Interpreter, Transformer
 from weft.fx.node import Node, has_side_effect, map_arg
 from weft.fx.proxy import Proxy
 from weft.fx.subgraph_rewriter import replace_pattern
-from weft.overrides import enable_overrides
 
 __all__ = [
     "Graph",
@@ -28,5 +27,3 @@ __all__ = [
     "symbolic_trace",
     "wrap",
 ]
-
-enable_overrides()  # a function has one identity from here on, which nodes have as their target

@@ -20,7 +20,6 @@ from weft.fx.node import Argument
 from weft.fx.proxy import Proxy, TracerBase, proxies_in
 from weft.library.subclasses import display_name
 from weft.nn import Module, Parameter, Sequential
-from weft.overrides import enable_overrides
 
 __all__ = ["Tracer", "symbolic_trace", "wrap"]
 
@@ -314,7 +313,6 @@ class Tracer(TracerBase):
 
     def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
         """Record a module or function as a graph; see `symbolic_trace`."""
-        enable_overrides()
         if isinstance(root, Module):
             self.root = root
             if not hasattr(type(root), self.traced_func_name):

@@ -12,6 +12,7 @@ from weft.fx import _code
 from weft.fx import node as _node
 from weft.fx._code import Namespace, PythonCode, Writer
 from weft.fx.node import Argument, Node, Target, map_arg
+from weft.overrides import enable_overrides
 
 __all__ = ["Graph", "PythonCode"]
 
@@ -69,6 +70,7 @@ class Graph:
     """
 
     def __init__(self, owning_module: Any = None, tracer_cls: Any = None, tracer_extras: Any = None) -> None:
+        enable_overrides()  # a function has one identity from here on, which nodes have as their target
         self._root = Node(self, "", "root", "", (), {})
         self._len = 0
         self._namespace = Namespace()
