@@ -1,7 +1,7 @@
 """Special functions by PyTorch's names, most of them as ``scipy.special`` defines them.
 
 Integers are converted to the default dtype. The functions of Bessel, Airy's and the incomplete gamma functions need
-SciPy, which ``pip install weft`` brings; `i0`, `i1` and their like do not.
+SciPy, which ``pip install "weft[scientific]"`` brings; `i0`, `i1` and their like do not.
 
 Examples
 --------

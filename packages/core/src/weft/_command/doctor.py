@@ -34,7 +34,7 @@ PACKAGES = (
 )
 
 OPTIONAL = (  # module, what it is for, what installs it
-    ("scipy", "more of linear algebra, rare special functions", "pip install 'weft-backend-cpu[scientific]'"),
+    ("scipy", "more of linear algebra, rare special functions", "pip install 'weft[scientific]'"),
     ("cupy", "NVIDIA GPUs", "pip install 'weft[cuda]'"),
     ("PIL", "image files", "pip install weft-vision"),
     ("matplotlib", "plots in the examples", "pip install matplotlib"),
