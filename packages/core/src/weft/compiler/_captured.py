@@ -20,7 +20,7 @@ from weft._engine.tensor import Node, TensorBase, local, state
 from weft.compiler._comparison import compare
 from weft.compiler._differentiable import CompiledFunction, output_like, versions_of, with_history
 from weft.compiler._execution import Execution, without_collector
-from weft.compiler._guards import Guards, Refused, mode_now
+from weft.compiler._guards import CONSTANTS, Guards, Refused, mode_now
 from weft.compiler._passes import LEAVES, BackwardProgram, RecordedPasses, Replayed, refuse_strangers
 from weft.compiler._program import Program
 from weft.compiler._recording import Given, Output, Read, Recorder, Recording, Slot, Value, memory_of, owner_of
@@ -347,7 +347,7 @@ class Variant:
                 return tensors[value.place]
             return numbers[value.number] if isinstance(value, Value) else value
 
-        if isinstance(made.results, LEAVES):
+        if isinstance(made.results, (*LEAVES, *CONSTANTS)):
             return result(made.results)
         return tree_map(result, made.results, is_leaf=lambda value: isinstance(value, (*LEAVES, Value)))
 

@@ -11,8 +11,11 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import dis
+import gc
 import operator
 import types
+from collections import OrderedDict
+from collections.abc import Set
 from itertools import chain
 from typing import Any
 
@@ -33,15 +36,21 @@ __all__ = ["CONSTANTS", "Guards", "Refused", "mode_now"]
 # Attributes of what is run as it is (see `live`): a function that reads them computes with them.
 SETTINGS = frozenset("param_groups get_last_lr get_lr last_epoch".split())
 CONTAINERS = (list, tuple, dict, set, frozenset)
+TABLES = (dict, OrderedDict, set)
 CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(...), range, dtype_class, device_class)
+# Tables of modules that are read where there are hooks, and by `state_dict` and `load_state_dict`.
+HOW_HOOKS_ARE_CALLED = frozenset(
+    "_forward_hooks_with_kwargs _forward_hooks_always_called _forward_pre_hooks_with_kwargs".split()
+)
+FOR_STATE_DICTS = frozenset(
+    "_non_persistent_buffers_set _state_dict_hooks _state_dict_pre_hooks "
+    "_load_state_dict_pre_hooks _load_state_dict_post_hooks".split()
+)
 KNOWN = (
     *(*CONSTANTS, type, types.MethodDescriptorType, Generator, numpy.generic, numpy.dtype),
     *(Declaration, Operation, Op),
 )
-array_of = operator.attrgetter("_array")
-extra_of = operator.attrgetter("_extra")
 written = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
-wants_grad = operator.attrgetter("_requires_grad")
 
 
 class Refused(Exception):
@@ -107,31 +116,35 @@ class Guards:
 
     def snapshot(self) -> None:
         """Remember what is there now."""
-        self.empty = [each for each in self.dicts if not each]  # most are: those of modules' hooks
+        self.empty = [each for each in (*self.dicts, *self.lists) if not each]  # most are: those of modules' hooks
         self.dicts = [each for each in self.dicts if each]
-        self.values = list(chain.from_iterable(map(dict.values, self.dicts)))
-        self.sizes = list(map(len, self.dicts))
+        self.lists = [each for each in self.lists if each]
+        # The collector's list is the quickest to be had of what dictionaries hold, and to compare it with another one
+        # is quick where each is the same object. What may be equal to another object is compared by identity besides.
+        self.values = gc.get_referents(*self.dicts)
+        chosen = [place for place, each in enumerate(self.values) if not is_itself(each)]
+        self.choose = several(chosen)
+        self.chosen = self.choose(self.values)
         self.items = list(chain.from_iterable(self.lists))
         self.lengths = list(map(len, self.lists))
         self.contents = [cell.cell_contents for cell in self.cells]
         self.current = [each.get(None) for each in self.contexts]
         self.globals = [place.get(name) for place, name in self.named]
         self.written = list(map(written, self.functions))
-        self.arrays = list(map(array_of, self.tensors))
-        self.required = list(map(wants_grad, self.tensors))
-        self.extras = list(map(extra_of, self.tensors))
+        self.arrays = [each._array for each in self.tensors]
+        self.required = [each._requires_grad for each in self.tensors]
+        self.extras = [each._extra for each in self.tensors]
 
     def changed(self) -> str:
         """What is no longer as it was, in words; empty where all is."""
         same = operator.is_
         if any(self.empty):
             return f"how many there are of {', '.join(map(str, next(filter(None, self.empty))))}"
-        if list(map(len, self.dicts)) != self.sizes or not all(
-            map(same, chain.from_iterable(map(dict.values, self.dicts)), self.values)
-        ):
+        if not self.has_values():
             return self.changed_attribute()
-        if list(map(len, self.lists)) != self.lengths or not all(
-            map(same, chain.from_iterable(self.lists), self.items)
+        if self.lists and (
+            list(map(len, self.lists)) != self.lengths
+            or not all(map(same, chain.from_iterable(self.lists), self.items))
         ):
             return "a list that it uses"
         try:
@@ -140,29 +153,36 @@ class Guards:
             return "a variable of the enclosing function"
         if not all(map(same, contents, self.contents)):
             return "a variable of the enclosing function"
-        if not all(map(same, [each.get(None) for each in self.contexts], self.current)):
+        if self.contexts and not all(map(same, [each.get(None) for each in self.contexts], self.current)):
             return "a context variable"
         for (place, name), content in zip(self.named, self.globals):
             if place.get(name) is not content:
                 return f"the global {name}"
-        if not all(map(same, chain.from_iterable(map(written, self.functions)), chain.from_iterable(self.written))):
+        if self.functions and not all(
+            map(same, chain.from_iterable(map(written, self.functions)), chain.from_iterable(self.written))
+        ):
             return "the defaults or the code of a function"
-        if not all(map(same, map(array_of, self.tensors), self.arrays)):
+        tensors = self.tensors
+        if not all(map(same, [each._array for each in tensors], self.arrays)):
             return "the memory of a tensor"
-        if not all(map(same, map(extra_of, self.tensors), self.extras)):
+        if [each._extra for each in tensors] != self.extras:
             return "the hooks of a tensor"
-        return "" if list(map(wants_grad, self.tensors)) == self.required else "requires_grad of a tensor"
+        return "" if [each._requires_grad for each in tensors] == self.required else "requires_grad of a tensor"
+
+    def has_values(self) -> bool:
+        """Whether the dictionaries hold what they held."""
+        values = gc.get_referents(*self.dicts)
+        if len(values) != len(self.values) or not all(map(operator.is_, self.choose(values), self.chosen)):
+            return False
+        try:
+            return values == self.values
+        except Exception:  # of an object that is there instead, and cannot be compared
+            return False
 
     def changed_attribute(self) -> str:
-        place = 0
-        for each, size in zip(self.dicts, self.sizes):
-            if len(each) != size:
-                return f"how many there are of {', '.join(map(str, list(each)[-3:]))}"
-            for name, value in each.items():
-                if value is not self.values[place]:
-                    return f"attribute {name}"
-                place += 1
-        return "an attribute"
+        before = {id(each) for each in self.values}
+        changed = (name for each in self.dicts for name, value in each.items() if id(value) not in before)
+        return f"attribute {next(changed, 'that it uses, or how many there are')}"
 
     # What is reached
 
@@ -231,14 +251,24 @@ class Guards:
         """An object with attributes, and the methods of a class of the program's own."""
         held = vars(value)
         self.dicts.append(held)
+        unread = self.unread(held)
         for name, each in held.items():
-            self.follow(each, f"{path}.{name}")
+            if name not in unread:
+                self.follow(each, f"{path}.{name}")
         for base in type(value).__mro__:
             if not is_of_library(base.__module__):
                 for name, each in vars(base).items():
                     inner = getattr(each, "__func__", getattr(each, "fget", each))
                     if isinstance(inner, types.FunctionType):
                         self.follow(inner, f"{path}.{name}")
+
+    def unread(self, held: dict[str, Any]) -> Set[str]:
+        """Of a module's attributes the tables that nobody reads: what they are is compared, not what is in them."""
+        if "_forward_hooks" not in held:
+            return frozenset()
+        hooked = held["_forward_hooks"] or held["_forward_pre_hooks"]
+        saved = any({"state_dict", "load_state_dict"}.intersection(code.co_names) for code in self.codes)
+        return (frozenset() if hooked else HOW_HOOKS_ARE_CALLED) | (frozenset() if saved else FOR_STATE_DICTS)
 
     def follow_function(self, function: Any, path: str) -> None:
         library = is_of_library(function.__globals__.get("__name__", ""))  # decorators give away their `__module__`
@@ -277,6 +307,22 @@ class Guards:
                     if inner in vars(value):
                         self.named.append((vars(value), inner))
                         self.follow(vars(value)[inner], f"{name}.{inner}")
+
+
+def is_itself(value: Any) -> bool:
+    """Whether what is equal to a value is the same object, or as good.
+
+    A container that is empty is: as long as another one is equal to it, that is empty too.
+    """
+    kind = type(value)
+    return kind.__eq__ is object.__eq__ or kind in (str, type(None)) or (kind in TABLES and not value)
+
+
+def several(places: list[int]) -> Any:
+    """A function that takes the items at some places of a list."""
+    if len(places) < 2:
+        return lambda values: [values[place] for place in places]
+    return operator.itemgetter(*places)
 
 
 def is_given(value: Any) -> bool:

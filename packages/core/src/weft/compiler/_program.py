@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence, Set
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -30,14 +31,23 @@ class Program:
 
     Attributes
     ----------
-    source : str
-        Of the functions, for those who look.
+    whole : Segment or None
+        All of it, as long as nothing has to be run as it is; None where something always has to be.
     """
 
     def __init__(self, recording: Recording, kept: Set[int] = frozenset()) -> None:
         self.recording = recording
-        self.parts: list[Any] = []  # segments, and calls from outside
-        parts: list[list[Call] | Outside] = []
+        self.kept = kept
+        self.outside = [each for each in recording.calls if isinstance(each, Outside)]
+        self.whole: Segment | None = None
+        if all(each.calls is not None for each in self.outside):
+            needed = {slot.number for slot in slots_in([recording.results, recording.outputs])} | kept
+            self.whole = Segment(recording, recording.calls, needed, recording.gradients)
+
+    @cached_property
+    def parts(self) -> list[Any]:
+        """Segments between what may be run as it is, and that."""
+        recording, parts = self.recording, []
         for call in recording.calls:
             if isinstance(call, Outside):
                 parts.append(call)
@@ -45,28 +55,34 @@ class Program:
                 parts[-1].append(call)
             else:
                 parts.append([call])
-        needed = slots_behind(recording, parts, kept)
-        for part, behind in zip(parts, needed):
+        made: list[Any] = []
+        for part, behind in zip(parts, slots_behind(recording, parts, self.kept)):
             if isinstance(part, Outside):
                 part.segment = None if part.calls is None else Segment(recording, part.calls, behind)
-                self.parts.append(part)
+                made.append(part)
             else:
-                self.parts.append(Segment(recording, part, behind))
+                made.append(Segment(recording, part, behind))
+        return made
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The functions that run if nothing has to be run as it is."""
+        return [each for each in self.parts if isinstance(each, Segment)] if self.whole is None else [self.whole]
 
     @property
     def source(self) -> str:
-        """What runs, as Python."""
-        return "\n".join(str(each) if isinstance(each, Outside) else each.source for each in self.parts)
+        """What runs, as Python, for those who look."""
+        return "\n".join(each.source for each in self.segments)
 
     @property
     def inputs(self) -> set[int]:
         """The slots of the arrays that it takes, besides those from outside."""
-        return {slot for each in self.parts if isinstance(each, Segment) for slot in each.inputs}
+        return {slot for each in self.segments for slot in each.inputs}
 
     @property
     def made(self) -> set[int]:
         """The slots of the arrays that it makes."""
-        return {slot for each in self.parts if isinstance(each, Segment) for slot in each.made}
+        return {slot for each in self.segments for slot in each.made}
 
     def run(self, arguments: list[Any], arrays: dict[int, Any]) -> dict[int, Any]:
         """Replay it on the tensors among the arguments, and other arrays by slot, which the results join.
@@ -77,16 +93,20 @@ class Program:
         """
         recording = self.recording
         numbers: dict[int, Any] = {}
-        arrays.update({slot.number: each._array for slot, each in zip(recording.arguments, arguments, strict=True)})
+        for slot, each in zip(recording.arguments, arguments, strict=True):
+            arrays[slot.number] = each._array
         for each in recording.old_gradients:
             each._grad = None
         enabled = local.grad_enabled
         set_grad(False)
         try:
-            self.run_parts(arrays, numbers, enabled)
+            if self.whole is None or any(each.guards.changed() for each in self.outside):
+                self.run_parts(arrays, numbers, enabled)
+                give(recording.gradients, recording.keys, arrays)
+            else:
+                self.whole.run(arrays, numbers)
         finally:
             set_grad(enabled)
-        self.give(recording.gradients, arrays)
         self.grow(recording.versions, arguments)
         return numbers
 
@@ -96,28 +116,35 @@ class Program:
             if not isinstance(part, Outside):
                 part.run(arrays, numbers)
                 continue
-            self.give(part.gradients, arrays)
+            give(part.gradients, self.recording.keys, arrays)
             if part.segment is not None and not part.guards.changed():
                 part.segment.run(arrays, numbers)
-                self.grow(part.versions, ())
+                count_writes(part.versions)
                 continue
             set_grad(enabled)
             part.function()
             set_grad(False)
 
     def grow(self, versions: list[tuple[Any, int]], arguments: Sequence[Any]) -> None:
-        """Count writes."""
-        for each, more in versions:
-            tensor = arguments[self.recording.arguments.index(each)] if isinstance(each, Slot) else each
-            if tensor._version_counter is None:
-                tensor._version_counter = Version(0)
-            tensor._version_counter.value += more
+        """Count writes, also those to arguments."""
+        places = self.recording.arguments
+        count_writes(
+            [(arguments[places.index(each)] if isinstance(each, Slot) else each, more) for each, more in versions]
+        )
 
-    def give(self, changes: list[Change], arrays: dict[int, Any]) -> None:
-        """Set gradients."""
-        keys = self.recording.keys
-        for tensor, slot in changes:
-            tensor._grad = None if slot is None else make(arrays[slot.number], keys[slot.number])
+
+def count_writes(versions: list[tuple[Any, int]]) -> None:
+    """Count writes to some tensors."""
+    for tensor, more in versions:
+        if tensor._version_counter is None:
+            tensor._version_counter = Version(0)
+        tensor._version_counter.value += more
+
+
+def give(changes: list[Change], keys: list[Any], arrays: dict[int, Any]) -> None:
+    """Set gradients."""
+    for tensor, slot in changes:
+        tensor._grad = None if slot is None else make(arrays[slot.number], keys[slot.number])
 
 
 def slots_behind(recording: Recording, parts: list[list[Call] | Outside], kept: Set[int]) -> list[set[int]]:
@@ -135,9 +162,21 @@ def slots_behind(recording: Recording, parts: list[list[Call] | Outside], kept: 
 
 
 class Segment:
-    """Calls without anything between them that is run as it is: one function."""
+    """Calls, as one function, which also sets the gradients that were set between and behind them.
 
-    def __init__(self, recording: Recording, calls: list[Call], needed: set[int]) -> None:
+    Parameters
+    ----------
+    recording : Recording
+    calls : list of Call and Outside
+    needed : set of int
+        Slots of arrays that are wanted afterwards.
+    gradients : list of Change
+        Behind the calls.
+    """
+
+    def __init__(
+        self, recording: Recording, calls: Sequence[Call | Outside], needed: Set[int], gradients: Sequence[Change] = ()
+    ) -> None:
         self.recording = recording
         self.names: dict[str, Any] = {}
         self.lines: list[str] = []
@@ -145,11 +184,16 @@ class Segment:
         self.last: dict[int, int] = {}
         self.inputs: dict[int, None] = {}
         for call in calls:
-            self.add(call)
+            if isinstance(call, Outside):
+                self.add_outside(call)
+            else:
+                self.add(call)
+        self.add_gradients(gradients)
         self.outputs = [each for each in sorted(needed) if each in self.made]
         self.let_go = [each for each in self.inputs if each not in needed]
         returned = {each.number for each in values_in(recording.results)}
-        read = [each.number for call in calls for each in values_in(call.result)]
+        inner = [one for call in calls for one in (call.calls or () if isinstance(call, Outside) else (call,))]
+        read = [each.number for call in inner for each in values_in(call.result)]
         self.numbers = sorted(returned.intersection(read))
         for slot, line in self.last.items():
             if slot not in needed:
@@ -182,6 +226,27 @@ class Segment:
                 numbers.update(zip(self.numbers, results[len(self.outputs) :]))
 
     # One call, one line
+
+    def add_outside(self, part: Outside) -> None:
+        self.add_gradients(part.gradients)
+        for call in part.calls or ():
+            self.add(call)
+        if part.versions:
+            self.lines.append(f"{self.named(count_writes)}({self.named(part.versions)})")
+
+    def add_gradients(self, changes: Sequence[Change]) -> None:
+        for tensor, slot in changes:
+            made = "None"
+            if slot is not None:
+                key = self.named(self.recording.keys[slot.number])
+                made = f"{self.named(make)}({self.array(slot.number, len(self.lines))}, {key})"
+            self.lines.append(f"{self.named(tensor)}._grad = {made}")
+
+    def named(self, value: Any) -> str:
+        """The name of a constant."""
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return name
 
     def add(self, call: Call) -> None:
         line = len(self.lines)
@@ -228,9 +293,7 @@ class Segment:
             return f"[{inner}]" if type(value) is list else f"({inner})"
         if value is None or type(value) in (bool, int, str):
             return repr(value)
-        name = f"c{len(self.names)}"
-        self.names[name] = value
-        return name
+        return self.named(value)
 
     def array(self, slot: int, line: int) -> str:
         if slot in self.recording.externals:
