@@ -1,5 +1,9 @@
 """Sizes that may change."""
 
+import copy
+import math
+import pickle
+
 import pytest
 
 import weft
@@ -85,7 +89,11 @@ class Function(nn.Module):
 
 REFUSED = {
     "a loop over a size": (lambda x: sum((x[i] for i in range(x.shape[0])), x[0]), "a loop over a size"),
-    "a branch on a size": (lambda x: x.sin() if x.shape[0] > 4 else x.cos(), r"core::cos at .*, then core::sin"),
+    "a branch on a converted size": (
+        lambda x: x.sin() if int(x.shape[0]) > 4 else x.cos(),
+        r"core::cos at .*, then core::sin",
+    ),
+    "one size alone": (lambda x: x.sin() if x.shape[0] == 3 else x.cos(), "rows cannot change: rows == 3 at"),
     "a number of Python's": (lambda x: x * x.shape[0] ** 0.5, r"core::mul at .*: its argument other is"),
     "a tensor of numbers": (lambda x: x + weft.tensor([x.shape[0] / 3]), r"core::tensor at .*: a tensor of numbers"),
     "a tensor from nowhere": (lambda x: x + weft.from_numpy(x.shape[0] * weft.ones(1).numpy()), "from_numpy|numpy"),
@@ -147,3 +155,94 @@ def test_dynamic_shapes_that_fit_no_argument_are_refused():
     ]:
         with pytest.raises(UserError, match=message):
             export(model, (x,), dynamic_shapes=shapes)
+
+
+convolution = nn.Conv2d(1, 1, 3, stride=2)
+BRANCHES = {
+    "within the sizes that are tried": (lambda x: x.shape[0] > 8, (0, 8), []),
+    "beyond them": (lambda x: x.shape[0] >= 100, (0, 99), []),
+    "size": (lambda x: x.size(0) > 100, (0, 100), []),
+    "size of the last": (lambda x: x.size(-1) * x.size(0) > 100, (0, 50), []),
+    "number of elements": (lambda x: x.numel() > 501, (0, 250), []),
+    "of one row": (lambda x: x.shape[0] == 1, (2, None), []),
+    "of none": (lambda x: not x.shape[0], (1, None), []),
+    "a shape": (lambda x: x.shape == (50, 2), (0, None), ["rows != 50"]),
+    "a remainder": (lambda x: x.shape[0] % 47 == 0, (0, None), ["rows % 47 != 0"]),
+    "one of several": (lambda x: x.size()[0] in (50, 60), (0, None), ["rows != 50", "rows != 60"]),
+    "a quotient": (lambda x: x.shape[0] / 2 > 30.5, (0, 61), []),
+    "a whole quotient": (lambda x: divmod(x.shape[0] + 1, 4)[0] > 10, (0, 42), []),
+    "rounded": (lambda x: math.ceil(x.shape[0] / 3) >= 21, (0, 60), []),
+    "a square": (lambda x: x.shape[0] ** 2 > 700, (0, None), ["rows ** 2 <= 700"]),
+    "a result's size": (lambda x: weft.cat([x, x[1:]]).shape[0] > 100, (0, 50), []),
+    "a convolution's": (lambda x: convolution(x[None, None, :, :1].expand(-1, -1, -1, 5)).shape[2] > 40, (0, 82), []),
+    "the smaller size": (lambda x: min(x.shape[0], 40) == 40, (0, 40), ["rows != 40"]),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_a_comparison_of_sizes_limits_them(name, tmp_path):
+    branches, (least, most), guards = BRANCHES[name]
+    model = Function(lambda x: x.sin() if branches(x) else x.cos())
+    program = export(model, (weft.randn(6, 2),), dynamic_shapes=({0: Dim("rows")},))
+    weft.export.save(program, tmp_path / "file.pt2")
+    program = weft.export.load(tmp_path / "file.pt2")
+    assert program.range_constraints == {"rows": (least, 2**31 - 1 if most is None else most)}
+    assert [str(each) for each in program.guards] == guards
+    found = program.module()
+    for rows in (*range(3, 64), 81, 82, 83, 94, 99, 100, 101, 250, 251):
+        x = weft.randn(rows, 2)
+        try:
+            result = found(x)
+        except RuntimeError as error:
+            assert "rows" in str(error) and branches(x)
+        else:
+            assert weft.equal(result, model(x))
+
+
+def test_comparisons_of_two_sizes_are_looked_at_in_each_run():
+    model = Function(lambda x: x.sin() if x.shape[0] > 50 * x.shape[1] else x.cos())
+    program = export(model, (weft.randn(6, 2),), dynamic_shapes=({0: Dim("rows"), 1: Dim("columns")},))
+    assert [str(each) for each in program.guards] == ["50 * columns >= rows"]
+    assert weft.equal(program.module()(weft.ones(100, 2)), weft.ones(100, 2).cos())
+    with pytest.raises(RuntimeError, match=r"exported for .* as test_dynamic_shapes.py:\d+ compares; got .*rows = 101"):
+        program.module()(weft.ones(101, 2))
+    assert program.run_decompositions({}).guards == program.guards
+
+
+def test_limits_that_a_comparison_contradicts_are_refused():
+    model = Function(lambda x: x.sin() if x.shape[0] > 4 else x.cos())
+    with pytest.raises(UserError, match=r"n may be 1 to 10, but n > 4 at .*\.py:\d+, .* Dim\('n', min=5, max=10\)"):
+        export(model, (weft.randn(6, 2),), dynamic_shapes=({0: Dim("n", min=1, max=10)},))
+    program = export(model, (weft.randn(6, 2),), dynamic_shapes=({0: Dim.AUTO},))
+    assert list(program.range_constraints.values()) == [(5, 2**31 - 1)]
+
+
+def test_sizes_that_a_program_keeps_are_integers_of_any_use():
+    kept = []
+
+    def forward(x):
+        kept.append(x.shape[0])
+        return x.view(x.shape[0] // 2, -1) * x.shape[1] + x.shape[1] / 4, {"rows": x.shape[1]}
+
+    program = export(Function(forward), (weft.ones(6, 2),), dynamic_shapes=({0: 2 * Dim("half")},))
+    assert program.module()(weft.ones(8, 2))[1] == {"rows": 2}
+    assert kept[0] == 6 and hash(kept[0]) == 6 and repr(kept[0]) == "6" and {6: 1}[kept[0]] == 1
+    assert type(copy.deepcopy(kept[0])) is int and type(pickle.loads(pickle.dumps(kept[0]))) is int
+    assert type(weft.ones(3).shape[0]) is int and not program.guards
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 16])
+def test_few_sizes_are_enough(most):
+    model = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
+    program = export(model, (weft.randn(most, 4),), dynamic_shapes=({0: Dim("batch", max=most)},))
+    for size in range(most + 1):
+        x = weft.randn(size, 4)
+        assert weft.equal(program.module()(x), model(x))
+    with pytest.raises(RuntimeError, match=rf"batch in \[0, {most}\], got {most + 1}"):
+        program.module()(weft.randn(most + 1, 4))
+
+
+def test_a_dimension_of_one_size_is_fixed():
+    program = export(nn.Linear(4, 3), (weft.randn(5, 4),), dynamic_shapes=({0: Dim("batch", min=5, max=5)},))
+    with pytest.raises(RuntimeError, match=r"shape\[0\] must be 5, got 6"):
+        program.module()(weft.randn(6, 4))

@@ -145,3 +145,23 @@ def test_dtypes_that_numpy_lacks_are_refused(tmp_path):
     program = export(nn.Linear(3, 2).bfloat16(), (weft.ones(1, 3).bfloat16(),))
     with pytest.raises(UserError, match=r"weight: NumPy has no weft.bfloat16; convert the model to float32"):
         program.to_python(tmp_path)
+
+
+class Branches(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 8 or x.shape[0] % 47 == 0:
+            return x.sin()
+        return x.cos() if x.shape[0] + x.shape[1] / 2 > 1 else x.tan()
+
+
+def test_sizes_at_which_the_program_branches_are_refused(tmp_path):
+    dims = {0: Dim("rows"), 1: 2 * Dim("pairs", max=50)}
+    model = load(export(Branches(), (weft.ones(4, 6),), dynamic_shapes=(dims,)).to_python(tmp_path))["Model"]()
+    numpy.testing.assert_allclose(model(numpy.ones((8, 4), "f4")), numpy.cos(numpy.ones((8, 4))), 1e-6)
+    for shape, message in [
+        ((9, 4), "rows must be 0 to 8, got 9"),
+        ((3, 102), "pairs must be 0 to 50, got 51"),
+        ((0, 2), "exported for"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model(numpy.ones(shape, "f4"))

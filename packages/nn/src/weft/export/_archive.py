@@ -20,6 +20,8 @@ from weft.export._json import (
     encoded,
     graph_from,
     graph_to,
+    guard_from,
+    guard_to,
     identifier,
     listed,
     text,
@@ -28,6 +30,7 @@ from weft.export._json import (
 )
 from weft.export._json import named as named_kind
 from weft.export._program import CallSpec, ExportedProgram
+from weft.export._sizes import Size
 from weft.export.errors import UserError
 from weft.export.graph_signature import (
     ConstantArgument,
@@ -146,6 +149,7 @@ def described_program(program: ExportedProgram, tensors: Tensors) -> dict[str, A
         "state_dict": {name: tensors.add(each) for name, each in program.state_dict.items()},
         "constants": {name: tensors.add(each) for name, each in program.constants.items()},
         "range_constraints": {name: list(each) for name, each in program.range_constraints.items()},
+        "guards": [guard_to(each) for each in program.guards],
         "in_spec": tree_to(program.call_spec.in_spec),
         "out_spec": tree_to(program.call_spec.out_spec),
         "example_spec": tree_to(spec),
@@ -242,6 +246,7 @@ def program_from(archive: zipfile.ZipFile, described: Any) -> ExportedProgram:
         range_constraints=ranges,
         call_spec=CallSpec(tree_from(described["in_spec"]), tree_from(described["out_spec"])),
         example_inputs=tree_unflatten(leaves, tree_from(described["example_spec"])),
+        guards=[guard_from(each, symbols_of(graph)) for each in listed(described.get("guards", []))],
     )
 
 
@@ -263,6 +268,13 @@ def tensor_from(archive: zipfile.ZipFile, described: Any, known: dict[str, Any])
         weft.nn.Parameter(made, requires_grad) if described["parameter"] else made.requires_grad_(requires_grad)
     )
     return known[name]
+
+
+def symbols_of(graph: Any) -> set[str]:
+    """The symbols whose sizes the inputs show."""
+    values = [node.meta["val"] for node in graph.nodes if node.op == "placeholder"]
+    sizes = [size for value in values if isinstance(value, Tensor) for size in value.shape]
+    return {name for size in sizes if isinstance(size, Size) for name in size.symbols}
 
 
 def signature_from(described: Any) -> ExportGraphSignature:

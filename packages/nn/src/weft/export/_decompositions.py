@@ -117,7 +117,9 @@ def decomposed(program: ExportedProgram, table: Mapping[Any, Callable[..., Any]]
     named = default_decompositions() if table is None else names_in(table)
     module = ProgramModule(program, False, DecomposingInterpreter(program.graph_module, named).run)
     args, kwargs = program.example_inputs
-    return program_of(module, args, kwargs, names_of_inputs(program), dims_of_inputs(program))
+    made = program_of(module, args, kwargs, names_of_inputs(program), dims_of_inputs(program))
+    made.guards = list(program.guards)
+    return made
 
 
 def user_inputs(program: ExportedProgram) -> list[Any]:

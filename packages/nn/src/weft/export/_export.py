@@ -13,6 +13,7 @@ import weft
 from weft.export._graph import GraphMaker, check_same_calls
 from weft.export._program import CallSpec, ExportedProgram
 from weft.export._recording import Recording, Slot, record
+from weft.export._size_guards import Formula, Guard, Leaf, formula_of_size, guards_of, narrowed
 from weft.export._sizes import Solver, TooFewSizes
 from weft.export._trial_sizes import FEW, MANY, trials
 from weft.export.dynamic_shapes import Dim, children_of, dims_of
@@ -161,25 +162,71 @@ def recorded(
         recordings = [recording_of(mod, leaves, in_spec) for _ in range(2)]
         check_same_calls(recordings)
         return recordings, {}
+    first = recording_of(mod, leaves, in_spec)
+    sizes = {name: size for name, (_, size) in symbols.items()}
+    guards = guards_of([first.comparisons], lambda leaf: formula_of_input(leaf, first, leaves, dims))
+    symbols = {name: (within(dim, guards, [size]), size) for name, (dim, size) in symbols.items()}
     failures: list[Exception] = []
     for values in trials(symbols, count):
         try:
             recordings = [
-                recording_of(mod, [resized(leaf, dim, values, at) for leaf, dim in zip(leaves, dims)], in_spec)
+                first
+                if all(values[name][at] == size for name, size in sizes.items())
+                else recording_of(mod, [resized(leaf, dim, values, at) for leaf, dim in zip(leaves, dims)], in_spec)
                 for at in range(count + 1)
             ]
             check_same_calls(recordings)
             return recordings, values
         except Exception as error:
             failures.append(error)
-    first = failures[0]
-    if isinstance(first, UserError):
-        raise first
-    recording_of(mod, leaves, in_spec)  # what fails with the example itself is no matter of sizes
+    failure = failures[0]
+    if isinstance(failure, UserError):
+        raise failure
     raise UserError(
-        f"export: with inputs of other sizes {type(mod).__name__} fails: {type(first).__name__}: {first}. Say with "
+        f"export: with inputs of other sizes {type(mod).__name__} fails: {type(failure).__name__}: {failure}. Say with "
         "Dim(name, min=..., max=...) which it takes"
-    ) from first
+    ) from failure
+
+
+def formula_of_input(
+    leaf: Leaf, recording: Recording, leaves: Sequence[Any], dims: Sequence[Mapping[int, Dim]]
+) -> Formula:
+    """The formula of the size of an input's dimension; None of other values."""
+    tensors = [(each, chosen) for each, chosen in zip(leaves, dims) if isinstance(each, weft.Tensor)]
+    for slot, (tensor, chosen) in zip(recording.inputs, tensors):
+        if slot.number == leaf.slot:
+            dim = chosen.get(leaf.dim)
+            size = tensor.shape[leaf.dim]
+            return formula_of_size(size if dim is None else dim.size(size))
+    return None
+
+
+def within(dim: Dim, guards: Sequence[Guard], seen: Sequence[int]) -> Dim:
+    """A dimension with the sizes for which comparisons come out as they did with those that were seen.
+
+    Raises
+    ------
+    UserError
+        If that leaves out sizes that the user has asked for, or all but one.
+    """
+    for guard in guards:
+        found = narrowed(guard, seen, dim.min, dim.max) if set(guard.symbols) == {dim.name} else None
+        if found is None or found == (dim.min, dim.max):
+            continue
+        least, most = found
+        if least == most:
+            raise UserError(
+                f"export: {dim.name} cannot change: {guard} at {guard.line}, where the program may do something else "
+                "with other sizes. Leave it out of dynamic_shapes, or change the line"
+            )
+        if (dim.has_min and least > dim.min) or (dim.has_max and most < dim.max):
+            raise UserError(
+                f"export: {dim.name} may be {dim.min} to {dim.max}, but {guard} at {guard.line}, where the program "
+                f"may do something else with other sizes. Say Dim({dim.name!r}, min={least}, max={most}), or change "
+                "the line"
+            )
+        dim = dim.between(least, most)
+    return dim
 
 
 def symbols_of(leaves: Sequence[Any], dims: Sequence[Mapping[int, Dim]]) -> dict[str, tuple[Dim, int]]:
@@ -188,6 +235,8 @@ def symbols_of(leaves: Sequence[Any], dims: Sequence[Mapping[int, Dim]]) -> dict
     for leaf, each in zip(leaves, dims):
         for place, dim in each.items():
             size, rest = divmod(leaf.shape[place] - dim.plus, dim.factor)
+            if dim.min == dim.max == size and not rest:
+                continue  # one size is a constant
             if rest:
                 raise UserError(f"export: dimension {place} is {leaf.shape[place]}, which is no {dim.size(0)}")
             if not dim.min <= size <= dim.max:
@@ -200,6 +249,8 @@ def symbols_of(leaves: Sequence[Any], dims: Sequence[Mapping[int, Dim]]) -> dict
 def resized(leaf: Any, dims: Mapping[int, Dim], values: Mapping[str, Sequence[int]], at: int) -> Any:
     """An input with other sizes, made of rows of the example."""
     for place, dim in dims.items():
+        if dim.name not in values:
+            continue
         size = dim.factor * values[dim.name][at] + dim.plus
         if leaf.shape[place] == 0:
             leaf = leaf.new_zeros([size if each == place else n for each, n in enumerate(leaf.shape)])
@@ -233,10 +284,12 @@ class Exporter:
     ) -> None:
         self.mod, self.leaves, self.names, self.dims = mod, leaves, names, dims
         self.recordings, self.first = recordings, recordings[0]
+        self.ranges = ranges_of(dims)
         self.maker = GraphMaker(recordings, Solver(symbols))
         self.signature = ExportGraphSignature()
         self.constants: dict[str, Any] = {}
         self.targets: dict[int, tuple[OutputKind, str]] = {}  # where writes to a value go, by its slot
+        self.guards: list[Guard] = []
 
     def program(self, in_spec: Any, example: Any) -> ExportedProgram:
         """The whole."""
@@ -250,6 +303,7 @@ class Exporter:
             )
             self.constants[name.removeprefix("c_")] = tensor.detach().clone()
         out_spec = self.add_outputs()
+        self.add_guards()
         self.signature.input_specs.sort(key=lambda each: each.kind is InputKind.USER_INPUT)
         self.maker.graph.eliminate_dead_code()
         return ExportedProgram(
@@ -257,19 +311,24 @@ class Exporter:
             graph_signature=self.signature,
             state_dict=dict(self.mod.state_dict(keep_vars=True)),
             constants=self.constants,
-            range_constraints=self.ranges(),
+            range_constraints={name: (dim.min, dim.max) for name, dim in self.ranges.items()},
             call_spec=CallSpec(in_spec, out_spec),
             example_inputs=example,
+            guards=self.guards,
         )
 
-    def ranges(self) -> dict[str, tuple[int, int]]:
-        """What each symbol may be: in all places where it stands."""
-        found: dict[str, tuple[int, int]] = {}
-        for each in self.dims:
-            for dim in each.values():
-                least, most = found.get(dim.name, (dim.min, dim.max))
-                found[dim.name] = max(least, dim.min), min(most, dim.max)
-        return found
+    def add_guards(self) -> None:
+        """What the program compared sizes with: ranges of symbols, and guards where it is no range."""
+        seen = self.maker.solver.inputs
+        guards = guards_of([each.comparisons for each in self.recordings], self.maker.formula)
+        for guard in guards:
+            name, *others = dict.fromkeys(guard.symbols)
+            dim = self.ranges[name]
+            if others or narrowed(guard, seen[name], dim.min, dim.max) is None:
+                self.guards.append(guard)
+        self.ranges = {
+            name: within(dim, guards, seen[name]) if name in seen else dim for name, dim in self.ranges.items()
+        }
 
     def add_state(self) -> None:
         """Placeholders for parameters, buffers and other tensors that were there before."""
@@ -358,6 +417,16 @@ class Exporter:
             self.signature.output_specs.append(OutputSpec(OutputKind.USER_OUTPUT, argument, None))
         self.maker.graph.output(tuple(outputs))
         return results[0][1]
+
+
+def ranges_of(dims: Sequence[Mapping[int, Dim]]) -> dict[str, Dim]:
+    """The dimension of each symbol, with the sizes that it may have in all places where it stands."""
+    found: dict[str, Dim] = {}
+    for each in dims:
+        for dim in each.values():
+            known = found.setdefault(dim.name, dim)
+            found[dim.name] = dim.between(max(known.min, dim.min), min(known.max, dim.max))
+    return found
 
 
 def plain_meta(tensor: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy
 import weft
 from weft.export._operators import sym_size
 from weft.export._recording import Call, Constant, Recording, Slot, slots_in
+from weft.export._size_guards import Formula, Leaf, formula_of_size
 from weft.export._sizes import Repeated, Size, Solver
 from weft.export.errors import UserError
 from weft.fx import Graph, Node
@@ -85,6 +86,7 @@ class GraphMaker:
         self.state: Node | None = None  # the last placeholder before those of the user's inputs
         self.line = ""  # the op that is being written, and its line
         self.near: list[str] = []  # symbols in the shapes of what the call that is being written takes
+        self.sources: dict[str, list[str]] = {}  # the same of the call that a symbol's size is of the result of
 
     def placeholder(self, name: str, slot: int) -> Node:
         """An input of the graph, for a value that was there before."""
@@ -138,6 +140,7 @@ class GraphMaker:
                 name = f"s{len(self.solver.inner)}"
                 self.solver.inner[name] = sizes
                 self.origins[name] = node, dim, 1, 0
+                self.sources[name] = self.near
                 found = Size({(name,): 1}, sizes[0])
             shape.append(found)
         return Tensor(tuple(shape), kinds[0].dtype)
@@ -209,6 +212,33 @@ class GraphMaker:
                 "sizes; no sum or product of sizes is that"
             )
         return self.size_node(found) if isinstance(found, Size) else found
+
+    def formula(self, leaf: Leaf) -> Formula:
+        """The size of a value's dimension, in symbols of the inputs.
+
+        Raises
+        ------
+        UserError
+            If it is no sum, product or quotient of them.
+        """
+        size = self.nodes[leaf.slot].meta["val"].shape[leaf.dim]
+        return formula_of_size(size, self.formula_of_symbol)
+
+    def formula_of_symbol(self, name: str) -> Formula:
+        """The same of a symbol: of the sizes of what the op took whose result has it."""
+        if name in self.solver.inputs:
+            return name
+        found = self.solver.quotient(self.solver.inner[name], self.sources[name])
+        if found is None or found[0] == name:
+            node, dim, *_ = self.origins[name]
+            raise UserError(
+                f"export: the program compares {name}, which is size {dim} of {node.name} at {node.meta['line']}: no "
+                "sum, product or quotient of the inputs' sizes, of which it could be said for which the comparison "
+                "comes out the same. Compare sizes of the inputs"
+            )
+        symbol, start, divisor = found
+        made: Formula = self.formula_of_symbol(symbol)
+        return ("floordiv", ("add", made, start) if start else made, divisor)
 
     def quotient(self, values: Sequence[int]) -> Size | None:
         """A quotient of a size, as a symbol of its own; None if there is none."""

@@ -12,13 +12,24 @@ from typing import Any
 import weft
 from weft.export._graph import Tensor
 from weft.export._operators import OpFunction, op_function, sym_size
+from weft.export._size_guards import COMPARISONS, MOST_OPERANDS, OPERATORS, Formula, Guard
 from weft.export._sizes import Repeated, Size
 from weft.export.errors import UserError
 from weft.fx import Graph, Node
 from weft.library import get_op
 from weft.utils import _pytree as pytree
 
-__all__ = ["InvalidFile", "decoded", "encoded", "graph_from", "graph_to", "tree_from", "tree_to"]
+__all__ = [
+    "InvalidFile",
+    "decoded",
+    "encoded",
+    "graph_from",
+    "graph_to",
+    "guard_from",
+    "guard_to",
+    "tree_from",
+    "tree_to",
+]
 
 NAMED_TUPLE: Any = pytree.namedtuple  # type: ignore[attr-defined]  # by which all of them are taken apart
 FUNCTIONS = {
@@ -295,3 +306,52 @@ def tree_from(value: Any) -> Any:
     load = pytree.SUPPORTED_SERIALIZED_TYPES[cls].from_dumpable_context
     found = decoded(context, {}) if load is None else load(context["dumped"])
     return pytree.TreeSpec(cls, found, children)
+
+
+# Guards
+
+LARGEST_EXPONENT = 8
+UNARY = frozenset("abs floor ceil round trunc".split())
+
+
+def guard_to(guard: Guard) -> dict[str, Any]:
+    """A guard as JSON's values: formulas are lists."""
+    return {"compare": guard.name, "left": guard.left, "right": guard.right, "is": guard.outcome, "line": guard.line}
+
+
+def guard_from(described: Any, symbols: set[str]) -> Guard:
+    """The guard that JSON describes.
+
+    Raises
+    ------
+    InvalidFile
+        If it is of other symbols, or no comparison that takes little time.
+    """
+    name, outcome = described["compare"], described["is"]
+    left, right = (formula_from(described[side], symbols) for side in ("left", "right"))
+    if name not in COMPARISONS or type(outcome) is not bool or max(map(operands_in, (left, right))) > MOST_OPERANDS:
+        raise InvalidFile(f"{described} is no guard")
+    return Guard(name, left, right, outcome, text(described["line"]))
+
+
+def formula_from(value: Any, symbols: set[str]) -> Formula:
+    if type(value) in (int, float) or (isinstance(value, str) and value in symbols):
+        return value
+    name, *operands = listed(value)
+    if name not in OPERATORS or len(operands) != (1 if name in UNARY else 2):
+        raise InvalidFile(f"{value} is no formula of {', '.join(sorted(symbols))}")
+    made = (name, *(formula_from(each, symbols) for each in operands))
+    if name == "pow" and not (
+        is_simple(made[1]) and type(made[2]) in (int, float) and abs(made[2]) <= LARGEST_EXPONENT
+    ):
+        raise InvalidFile(f"{value}: a power of a power, or its exponent is no number up to {LARGEST_EXPONENT}")
+    return made
+
+
+def is_simple(formula: Formula) -> bool:
+    """Whether a formula has no powers, which may be of any length."""
+    return not isinstance(formula, tuple) or (formula[0] != "pow" and all(map(is_simple, formula[1:])))
+
+
+def operands_in(formula: Formula) -> int:
+    return sum(map(operands_in, formula[1:])) if isinstance(formula, tuple) else 1

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import weft
 from weft.export._graph import Tensor
+from weft.export._size_guards import Guard
 from weft.export._sizes import Size
 from weft.export.graph_signature import ConstantArgument, ExportGraphSignature, InputKind, OutputKind
 from weft.fx import Graph, GraphModule
@@ -45,6 +46,8 @@ class ExportedProgram:
     call_spec : CallSpec
     example_inputs : tuple
         The arguments and keyword arguments that were recorded.
+    guards : list of Guard
+        What else the program compared sizes with: ``str(guard)`` is ``"height % 2 == 0"``, ``guard.line`` where.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class ExportedProgram:
         range_constraints: dict[str, tuple[int, int]],
         call_spec: CallSpec,
         example_inputs: Any,
+        guards: Sequence[Guard] = (),
     ) -> None:
         self.graph_module = GraphModule({}, graph)
         self.graph_signature = graph_signature
@@ -64,6 +68,7 @@ class ExportedProgram:
         self.range_constraints = range_constraints
         self.call_spec = call_spec
         self.example_inputs = example_inputs
+        self.guards = list(guards)
 
     @property
     def graph(self) -> Graph:
@@ -271,6 +276,10 @@ def check_inputs(program: ExportedProgram, values: list[Any]) -> None:
                 raise RuntimeError(f"forward: {node.name} was exported as {spec.arg.value!r}, got {value!r}")
             continue
         check_tensor(program, node.name, node.meta["val"], value, symbols)
+    for guard in program.guards:
+        if not guard.holds(symbols):
+            given = ", ".join(f"{name} = {symbols[name]}" for name in dict.fromkeys(guard.symbols))
+            raise RuntimeError(f"forward: the program was exported for {guard}, as {guard.line} compares; got {given}")
 
 
 def check_tensor(program: ExportedProgram, name: str, wanted: Tensor, value: Any, symbols: dict[str, int]) -> None:

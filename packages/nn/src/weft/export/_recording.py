@@ -10,6 +10,7 @@ import numpy
 
 import weft
 from weft.export._operators import OpFunction, op_function
+from weft.export._size_guards import SizeLog, traced_sizes, untraced
 from weft.export._views import Step, inverse_of
 from weft.export.errors import UserError
 from weft.library import Interceptor
@@ -75,6 +76,8 @@ class Recording:
         What the program returned, with tensors as `Slot`.
     mutations : dict
         From the slot of an input or external that was written to, to that of its last value.
+    comparisons : SizeLog
+        Of sizes that the program read.
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -84,6 +87,7 @@ class Recording:
     lines: dict[int, str] = field(default_factory=dict)
     results: Any = None
     mutations: dict[int, Slot] = field(default_factory=dict)
+    comparisons: SizeLog = field(default_factory=SizeLog)
 
 
 class Storage:
@@ -166,6 +170,11 @@ class Recorder(Interceptor):
             self.made.lines[found.slot.number] = program_line()
         return found
 
+    def known_slot(self, tensor: Any) -> int | None:
+        """The number of a value that has the tensor's sizes; None where the program has not used it."""
+        found = self.places.get(id(tensor._array))
+        return None if found is None else found.slot.number
+
     def slot(self, tensor: Any) -> Slot:
         """The value that an argument has now."""
         place = self.place(tensor)
@@ -200,7 +209,7 @@ class Recorder(Interceptor):
             return slice(self.note(value.start), self.note(value.stop), self.note(value.step))
         if isinstance(value, numpy.generic):
             return value.item()
-        return value
+        return untraced(value)
 
     # Ops
 
@@ -336,7 +345,7 @@ class Recorder(Interceptor):
     def finish(self, results: Any) -> Recording:
         """What was recorded, once the program has returned."""
         self.made.results = tree_map(
-            lambda value: self.slot(value) if isinstance(value, weft.Tensor) else value, results
+            lambda value: self.slot(value) if isinstance(value, weft.Tensor) else untraced(value), results
         )
         known = {each.number for each in self.made.inputs} | self.made.externals.keys()
         self.made.mutations = {first: last for first, last in self.made.mutations.items() if first in known}
@@ -397,7 +406,7 @@ def record(function: Callable[[], Any], inputs: Sequence[Any]) -> Recording:
     """Run a program, and note what it does."""
     recorder = Recorder(inputs)
     try:
-        with weft.no_grad(), recorder:
+        with weft.no_grad(), recorder, traced_sizes(recorder.made.comparisons, recorder.known_slot):
             results = function()
         return recorder.finish(results)
     finally:

@@ -18,6 +18,8 @@ from weft.export._graph import Tensor
 from weft.export._kernel_sources import KernelSources, NotStandalone
 from weft.export._numpy_kernels import Array, NumpyKernels, Text, dtype_text, literal
 from weft.export._operators import OpFunction, sym_size
+from weft.export._sizes import Size
+from weft.export.dynamic_shapes import LARGEST
 from weft.export.errors import UserError
 from weft.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from weft.fx import Node
@@ -282,7 +284,7 @@ class ProgramWriter:
         signature = ["self", *[each for each, _ in positional]]
         signature += ["*", *[each for each, _ in named]] if named else []
         lines = [line for _, found in (*positional, *named) for line in found]
-        lines += self.call_lines(inputs)
+        lines += [*self.size_checks(), *self.call_lines(inputs)]
         text = MODEL.format(
             file=weights_file,
             os=self.sources.module("os"),
@@ -332,6 +334,40 @@ class ProgramWriter:
         lines = [f"if type({text}) is not {self.numpy}.ndarray or {text}.dtype is not {element}{''.join(sizes)}:"]
         lines.append(f"    {name} = {checked}({text!r}, {text}, {element}, {shape!r})")
         return lines if name == text else [*lines, "else:", f"    {name} = {text}"]
+
+    def size_checks(self) -> list[str]:
+        """The lines that look at sizes which may change, where not all may be."""
+        program, texts = self.program, self.size_texts()
+        guarded = {name for guard in program.guards for name in guard.symbols}
+        bounded = {
+            name: limits
+            for name, limits in program.range_constraints.items()
+            if name in texts and (limits[0] > 0 or limits[1] < LARGEST)
+        }
+        variables = {name: f"size_of_{name}" for name in texts if name in bounded or name in guarded}
+        lines = [f"{variable} = {texts[name]}" for name, variable in variables.items()]
+        for name, (least, most) in bounded.items():
+            lines.append(f"if not {least} <= {variables[name]} <= {most}:")
+            lines.append(f'    raise ValueError(f"{name} must be {least} to {most}, got {{{variables[name]}}}")')
+        for guard in program.guards:
+            given = ", ".join(f"{name} = {{{variables[name]}}}" for name in dict.fromkeys(guard.symbols))
+            lines.append(f"if not {guard.expression(variables, self.sources.module('math'))}:")
+            lines.append(f'    raise ValueError(f"the model was exported for {guard}; got {given}")')
+        return lines
+
+    def size_texts(self) -> dict[str, str]:
+        """From symbols to the expressions of the shapes of inputs that show them."""
+        found: dict[str, str] = {}
+        for node, _ in self.inputs:
+            known = node.meta["val"]
+            for dim, size in enumerate(known.shape if isinstance(known, Tensor) else ()):
+                if isinstance(size, Size):
+                    (symbol,) = size.symbols
+                    plus, factor = size.terms.get((), 0), size.terms[(symbol,)]
+                    text = f"{self.names[node]}.shape[{dim}]"
+                    text = f"({text} - {plus})" if plus else text
+                    found.setdefault(symbol, f"{text} // {factor}" if factor != 1 else text)
+        return found
 
     def element(self, dtype: Any) -> str:
         """The name of a dtype of NumPy's."""

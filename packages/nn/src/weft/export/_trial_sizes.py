@@ -48,7 +48,7 @@ def trials(symbols: dict[str, tuple[Dim, int]], count: int) -> Iterator[dict[str
             row = number % len(OFFSETS)
             chosen = multiples(start, choose, row, count) if isinstance(choose, int) else choose(start, dim, row, count)
             if max(chosen) > dim.max:
-                chosen = spread(max(2, dim.min), dim, row, count)
+                chosen = spread(least_of(dim), dim, row, count)
             found[name] = chosen
         yield found
 
@@ -62,7 +62,12 @@ def smaller(start: int, dim: Dim, row: int, count: int) -> tuple[int, ...]:
     """For what has a largest size: positions that are learned."""
     if start < 6:
         return larger(start, dim, row, count)
-    return spread(max(2, dim.min), Dim(dim.name, max=start), row, count)
+    return spread(least_of(dim), dim.between(dim.min, start), row, count)
+
+
+def least_of(dim: Dim) -> int:
+    """The least size to try; 1 and 0 only where there are not two others."""
+    return max(dim.min, min(2, dim.max - 1))
 
 
 def multiples(start: int, unit: int, row: int, count: int) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, ClassVar
@@ -62,10 +63,19 @@ class Dim:
         self.__name__ = name
         self.min = 0 if min is None else min
         self.max = LARGEST if max is None else max
+        self.has_min, self.has_max = min is not None, max is not None
         self.factor, self.plus = factor, plus
 
     def derived(self, factor: int, plus: int) -> Dim:
-        return Dim(self.name, min=self.min, max=self.max, factor=factor, plus=plus)
+        found = copy.copy(self)
+        found.factor, found.plus = factor, plus
+        return found
+
+    def between(self, least: int, most: int) -> Dim:
+        """The same dimension with other limits."""
+        found = copy.copy(self)
+        found.min, found.max = least, most
+        return found
 
     def __mul__(self, other: int) -> Dim:
         return self.derived(self.factor * other, self.plus * other)

@@ -1,0 +1,446 @@
+"""Guards on sizes: what a program compared sizes with, and for which sizes the comparisons come out the same.
+
+While a program is recorded, the sizes that it reads are integers that know their formula (`TracedInt`). A comparison of
+one is noted with what came of it: the program may have taken a branch by it, of which the recording has one side only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import operator
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import weft
+from weft.export._sizes import Size
+
+__all__ = [
+    "Formula",
+    "Guard",
+    "Leaf",
+    "SizeLog",
+    "formula_of_size",
+    "guards_of",
+    "narrowed",
+    "traced_sizes",
+    "untraced",
+]
+
+PROGRAMS = ("weft.vision", "weft.text")  # packages of weft's that are programs here: their models
+MOST_OPERANDS = 64  # of a formula
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "floordiv": operator.floordiv,
+    "truediv": operator.truediv,
+    "mod": operator.mod,
+    "pow": operator.pow,
+    "abs": abs,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "round": round,
+    "trunc": math.trunc,
+}
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {"eq": operator.eq, "lt": operator.lt}
+IN_MATH = frozenset("floor ceil trunc".split())
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**"}
+MONOTONE = frozenset("add sub mul floordiv truediv floor ceil trunc".split())  # in each operand
+
+Formula = Any  # a number, a leaf, or a tuple of an operator's name and formulas; when solved, leaves are symbols' names
+
+
+class Leaf(NamedTuple):
+    """The size of a dimension of a recording's value."""
+
+    slot: int
+    dim: int
+
+
+class SizeLog:
+    """The comparisons of sizes while a program is recorded.
+
+    Attributes
+    ----------
+    outcomes : dict
+        From a comparison, as its name and both formulas, to what it has been.
+    lines : dict
+        From a comparison to the line that did it first.
+    is_open : bool
+        Whether the program still runs: sizes that it keeps are compared later too.
+    """
+
+    def __init__(self) -> None:
+        self.outcomes: dict[tuple[str, Formula, Formula], set[bool]] = {}
+        self.lines: dict[tuple[str, Formula, Formula], str] = {}
+        self.is_open = True
+
+    def note(self, comparison: tuple[str, Formula, Formula], outcome: bool, frame: Any) -> None:
+        """Note what came of a comparison in a frame of the program."""
+        if self.is_open and is_program(frame):
+            self.outcomes.setdefault(comparison, set()).add(outcome)
+            self.lines.setdefault(comparison, f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}")
+
+
+def is_program(frame: Any) -> bool:
+    """Whether a frame is of the program that is recorded: weft's own choices by size give equal results."""
+    package = f"{frame.f_globals.get('__package__')}."
+    return not package.startswith("weft.") or package.startswith(PROGRAMS)
+
+
+# Numbers with a formula
+
+
+class Traced:
+    """What `TracedInt` and `TracedFloat` share.
+
+    Attributes
+    ----------
+    plain : int or float
+    formula : Formula
+    operands : int
+        How many the formula has.
+    log : SizeLog
+    """
+
+    plain: Any
+    formula: Formula
+    operands: int
+    log: SizeLog
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self.plain), (self.plain,)
+
+    def __bool__(self) -> bool:
+        outcome = self.plain == 0
+        self.log.note(("eq", self.formula, 0), outcome, sys._getframe(1))
+        return not outcome
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other  # type: ignore[operator]
+
+    def __neg__(self) -> Any:
+        return 0 - self  # type: ignore[operator]
+
+
+class TracedInt(Traced, int):
+    """A whole number that was computed of sizes."""
+
+    __hash__ = int.__hash__
+
+
+class TracedFloat(Traced, float):
+    """A number that was computed of sizes."""
+
+    __hash__ = float.__hash__
+
+
+def traced(value: Any, formula: Formula, operands: int, log: SizeLog) -> Any:
+    """A number with its formula; the number alone where that is too long."""
+    if operands > MOST_OPERANDS or type(value) not in (int, float):
+        return value
+    made: Any = TracedInt(value) if type(value) is int else TracedFloat(value)
+    made.plain, made.formula, made.operands, made.log = value, formula, operands, log
+    return made
+
+
+def untraced(value: Any) -> Any:
+    """A number without its formula; anything else as it is."""
+    return value.plain if isinstance(value, Traced) else value
+
+
+def formula_of(value: Any) -> tuple[Formula, int]:
+    """The formula of an operand, and how many operands that has."""
+    return (value.formula, value.operands) if isinstance(value, Traced) else (value, 1)
+
+
+def add_arithmetic(name: str, method: str) -> None:
+    """Give the numbers an operator, and its reflection."""
+    function = OPERATORS[name]
+
+    def forward(self: Any, other: Any) -> Any:
+        if not isinstance(other, (int, float)):
+            return NotImplemented
+        formula, operands = formula_of(other)
+        value = function(self.plain, untraced(other))
+        return traced(value, (name, self.formula, formula), self.operands + operands, self.log)
+
+    def reflected(self: Any, other: Any) -> Any:
+        if not isinstance(other, (int, float)):
+            return NotImplemented
+        return traced(function(other, self.plain), (name, other, self.formula), self.operands + 1, self.log)
+
+    setattr(Traced, f"__{method}__", forward)
+    setattr(Traced, f"__r{method}__", reflected)
+
+
+def add_unary(name: str) -> None:
+    function = OPERATORS[name]
+
+    def unary(self: Any, *digits: int) -> Any:
+        if digits:
+            return function(self.plain, *digits)
+        return traced(function(self.plain), (name, self.formula), self.operands, self.log)
+
+    setattr(Traced, f"__{name}__", unary)
+
+
+def add_comparison(method: str, name: str, swapped: bool, negated: bool) -> None:
+    """Give the numbers a comparison, noted as `eq` or `lt`."""
+    function = COMPARISONS[name]
+
+    def compare(self: Any, other: Any) -> Any:
+        if not isinstance(other, (int, float)):
+            return NotImplemented
+        one, two = (other, self) if swapped else (self, other)
+        outcome = function(untraced(one), untraced(two))
+        self.log.note((name, formula_of(one)[0], formula_of(two)[0]), outcome, sys._getframe(1))
+        return outcome is not negated
+
+    setattr(Traced, f"__{method}__", compare)
+
+
+for name in SIGNS:
+    add_arithmetic(name, name)
+for name in ("abs", "floor", "ceil", "round", "trunc"):
+    add_unary(name)
+add_comparison("eq", "eq", swapped=False, negated=False)
+add_comparison("ne", "eq", swapped=False, negated=True)
+add_comparison("lt", "lt", swapped=False, negated=False)
+add_comparison("gt", "lt", swapped=True, negated=False)
+add_comparison("le", "lt", swapped=True, negated=True)
+add_comparison("ge", "lt", swapped=False, negated=True)
+
+
+# Reads of sizes
+
+patching = threading.RLock()  # one program is recorded at a time
+
+
+@contextlib.contextmanager
+def traced_sizes(log: SizeLog, slot_of: Callable[[Any], int | None]) -> Iterator[None]:
+    """While the block runs, sizes that the program of this thread reads know their formulas.
+
+    Parameters
+    ----------
+    log : SizeLog
+    slot_of : callable
+        From a tensor to its number in the recording; None of tensors that it does not know, whose sizes are fixed.
+    """
+    thread = threading.get_ident()
+    get_shape, get_size, get_numel = weft.Tensor.shape.fget, weft.Tensor.size, weft.Tensor.numel  # type: ignore[attr-defined]
+
+    def is_read_by_program() -> bool:
+        return threading.get_ident() == thread and log.is_open and is_program(sys._getframe(2))
+
+    def shape_of(tensor: Any) -> Any:
+        found, slot = get_shape(tensor), slot_of(tensor)
+        if slot is None:
+            return found
+        return tuple.__new__(weft.Size, [traced(each, Leaf(slot, dim), 1, log) for dim, each in enumerate(found)])
+
+    def shape(self: Any) -> Any:
+        return shape_of(self) if is_read_by_program() else get_shape(self)
+
+    def size(self: Any, dim: Any = None) -> Any:
+        found = get_size(self, dim)
+        if not is_read_by_program():
+            return found
+        return shape_of(self) if dim is None else shape_of(self)[untraced(dim)]
+
+    def numel(self: Any) -> Any:
+        return math.prod(shape_of(self)) if is_read_by_program() else get_numel(self)
+
+    members = {"shape": property(shape), "size": size, "numel": numel, "nelement": numel}
+    with patching:
+        before = {name: vars(weft.Tensor).get(name) for name in members}
+        for name, member in members.items():
+            setattr(weft.Tensor, name, member)
+        try:
+            yield
+        finally:
+            log.is_open = False
+            for name, old in before.items():
+                if old is None:
+                    delattr(weft.Tensor, name)
+                else:
+                    setattr(weft.Tensor, name, old)
+
+
+# Guards
+
+
+class Guard(NamedTuple):
+    """A comparison of sizes that has to come out as it did.
+
+    Attributes
+    ----------
+    name : str
+        ``"eq"`` or ``"lt"``.
+    left, right : Formula
+    outcome : bool
+    line : str
+        Where the program compares.
+    """
+
+    name: str
+    left: Formula
+    right: Formula
+    outcome: bool
+    line: str
+
+    @property
+    def symbols(self) -> list[str]:
+        """The symbols in it, one for each place."""
+        return [*symbols_in(self.left), *symbols_in(self.right)]
+
+    def holds(self, values: Mapping[str, int]) -> bool:
+        """Whether it comes out as it did, where symbols are these."""
+        try:
+            found = COMPARISONS[self.name](evaluated(self.left, values), evaluated(self.right, values))
+        except ArithmeticError:
+            return False
+        return found is self.outcome
+
+    def __str__(self) -> str:
+        return self.expression()
+
+    def expression(self, names: Mapping[str, str] | None = None, module: str = "") -> str:
+        """Python that is true where it holds.
+
+        Parameters
+        ----------
+        names : dict, optional
+            Of the variables of symbols; default: theirs.
+        module : str, optional
+            What has `floor` and its like.
+        """
+        left, right = (text_of(each, names or {}, module) for each in (self.left, self.right))
+        if self.name == "eq":
+            return f"{left} {'==' if self.outcome else '!='} {right}"
+        if symbols_in(self.left):
+            return f"{left} {'<' if self.outcome else '>='} {right}"
+        return f"{right} {'>' if self.outcome else '<='} {left}"
+
+
+def symbols_in(formula: Formula) -> list[str]:
+    if isinstance(formula, str):
+        return [formula]
+    return [name for each in formula[1:] for name in symbols_in(each)] if isinstance(formula, tuple) else []
+
+
+def evaluated(formula: Formula, values: Mapping[str, int]) -> Any:
+    """The number that a formula is, where symbols are these."""
+    if isinstance(formula, str):
+        return values[formula]
+    if isinstance(formula, tuple):
+        return OPERATORS[formula[0]](*(evaluated(each, values) for each in formula[1:]))
+    return formula
+
+
+def text_of(formula: Formula, names: Mapping[str, str], module: str) -> str:
+    """A formula as Python has it."""
+    if not isinstance(formula, tuple):
+        return names.get(formula, formula) if isinstance(formula, str) else repr(formula)
+    parts = [text_of(each, names, module) for each in formula[1:]]
+    if len(parts) == 1:
+        return f"{module}.{formula[0]}({parts[0]})" if module and formula[0] in IN_MATH else f"{formula[0]}({parts[0]})"
+    parts = [f"({part})" if isinstance(each, tuple) else part for part, each in zip(parts, formula[1:])]
+    return f" {SIGNS[formula[0]]} ".join(parts)
+
+
+def guards_of(logs: Sequence[SizeLog], formula_of: Callable[[Leaf], Formula]) -> list[Guard]:
+    """What all recordings of a program compared with one outcome: if there were both, the graph is right for both.
+
+    Parameters
+    ----------
+    logs : sequence of SizeLog
+    formula_of : callable
+        From a leaf to its formula in symbols of the inputs; None if it is not known.
+    """
+    found: list[Guard] = []
+    for comparison in dict.fromkeys(each for log in logs for each in log.outcomes):
+        outcomes = {outcome for log in logs for outcome in log.outcomes.get(comparison, ())}
+        if len(outcomes) > 1:
+            continue
+        name, *formulas = comparison
+        left, right = (solved(each, formula_of) for each in formulas)
+        if left is None or right is None:
+            continue
+        line = next(log.lines[comparison] for log in logs if comparison in log.lines)
+        made = Guard(name, left, right, outcomes.pop(), line)
+        if made.symbols and left != right and made not in found:
+            found.append(made)
+    return found
+
+
+def solved(formula: Formula, formula_of: Callable[[Leaf], Formula]) -> Formula:
+    """A formula in symbols of the inputs; None if a size in it is not known."""
+    if isinstance(formula, Leaf):
+        return formula_of(formula)
+    if not isinstance(formula, tuple):
+        return formula
+    name, *operands = formula
+    made = [solved(each, formula_of) for each in operands]
+    if any(each is None for each in made):
+        return None
+    return (name, *made) if any(map(symbols_in, made)) else OPERATORS[name](*made)
+
+
+def formula_of_size(size: Any, formula_of_symbol: Callable[[str], Formula] = str) -> Formula:
+    """The formula of an integer or a polynomial."""
+    if not isinstance(size, Size):
+        return size
+    total: Formula = 0
+    for term, factor in size.terms.items():
+        made: Formula = factor
+        for symbol in map(formula_of_symbol, term):
+            made = symbol if made == 1 else ("mul", made, symbol)
+        total = made if total == 0 else ("add", total, made)
+    return total
+
+
+def narrowed(guard: Guard, seen: Sequence[int], least: int, most: int) -> tuple[int, int] | None:
+    """The sizes of a range for which a guard holds; None where it is no range: it has to be looked at each time.
+
+    Parameters
+    ----------
+    guard : Guard
+    seen : sequence of int
+        What its symbol was where it held.
+    least, most : int
+        The range.
+    """
+    symbol, *others = guard.symbols
+    if others or not (is_monotone(guard.left) and is_monotone(guard.right)):
+        return None
+
+    def holds(size: int) -> bool:
+        return guard.holds({symbol: size})
+
+    if guard.name == "eq" and not guard.outcome:
+        # Programs that ask for one size ask for the least: an empty batch, a single row.
+        above = next((size for size in (least + 1, least) if size < min(seen) and not holds(size)), None)
+        return None if above is None else (above + 1, most)
+    return boundary(holds, min(seen), least), boundary(holds, max(seen), most)
+
+
+def is_monotone(formula: Formula) -> bool:
+    if not isinstance(formula, tuple):
+        return True
+    divides_by_size = formula[0] in ("floordiv", "truediv") and symbols_in(formula[2])
+    return formula[0] in MONOTONE and not divides_by_size and all(map(is_monotone, formula[1:]))
+
+
+def boundary(holds: Callable[[int], bool], inside: int, end: int) -> int:
+    """The last size from one at which a claim holds towards an end, where it holds up to some size."""
+    if holds(end):
+        return end
+    outside = end
+    while abs(outside - inside) > 1:
+        middle = (inside + outside) // 2
+        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return inside
