@@ -97,8 +97,9 @@ class Worker:
 
     def describe(self) -> dict[str, str]:
         """The versions of what computes."""
-        found = {self.library.__name__: str(self.library.__version__)}
-        if self.library.__name__ == "weft":
+        is_weft = importlib.import_module("suites").is_weft(self.library)
+        found = {"weft" if is_weft else self.library.__name__: str(self.library.__version__)}
+        if is_weft:
             found |= importlib.import_module("weft.plugins").backend("cpu").describe()
             found["engine"] = importlib.import_module("weft._command.doctor").engine()
         return found

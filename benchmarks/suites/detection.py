@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from rounds import Effort
 
+from suites import is_weft
 from suites.vision import vision_of
 
 EFFORT = Effort(rounds=5, turns=1, seconds=0.05)
@@ -29,7 +30,7 @@ def suppression(lib: Any, size: float) -> Callable[[], Any]:
 
 def suppression_in_numpy(lib: Any, size: float) -> Callable[[], Any]:
     """The same; in PyTorch's place, NumPy, one box after another against all that are left."""
-    if lib.__name__ == "weft":
+    if is_weft(lib):
         return suppression(lib, size)
     (left, top, right, bottom), scores = boxes_of(size)[0].T, boxes_of(size)[1]
     areas = (right - left) * (bottom - top)

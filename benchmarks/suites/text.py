@@ -9,6 +9,8 @@ from typing import Any
 
 from rounds import Effort
 
+from suites import is_weft
+
 EFFORT = Effort(rounds=9, turns=2, seconds=0.2)
 ORACLE = Path(__file__).parents[2] / "tests" / "conformance" / "vision"  # where torchvision's library does not load
 
@@ -18,7 +20,7 @@ SMALL = {"vocab_size": 1000, "hidden_size": 256, "intermediate_size": 688, "num_
 
 def transformers_of(lib: Any) -> Any:
     """The package transformers, whose ``torch`` is the library."""
-    if lib.__name__ == "weft":
+    if is_weft(lib):
         lib.as_torch("torch")
     elif importlib.util.find_spec("torchvision") is not None:  # which transformers imports
         sys.path.insert(0, str(ORACLE))
@@ -52,7 +54,7 @@ def llama(lib: Any) -> Callable[[], Any]:
 
 def own_decoder(lib: Any, config: dict[str, Any], theirs: Callable[[Any], Callable[[], Any]]) -> Callable[[], Any]:
     """16 tokens by weft.text's decoder, beside transformers on PyTorch."""
-    if lib.__name__ != "weft":
+    if not is_weft(lib):
         return theirs(lib)
     text, models = importlib.import_module("weft.text"), importlib.import_module("weft.text.models")
     lib.manual_seed(0)

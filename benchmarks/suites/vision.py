@@ -8,13 +8,15 @@ from typing import Any
 
 from rounds import Effort
 
+from suites import is_weft
+
 EFFORT = Effort(rounds=7, turns=1, seconds=0.2)
 ORACLE = Path(__file__).parents[2] / "tests" / "conformance" / "vision"  # where torchvision's library does not load
 
 
 def vision_of(lib: Any) -> Any:
     """The library's package of vision."""
-    if lib.__name__ == "weft":
+    if is_weft(lib):
         return importlib.import_module("weft.vision")
     sys.path.insert(0, str(ORACLE))
     return importlib.import_module("oracle").torchvision
