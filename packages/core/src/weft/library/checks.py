@@ -5,6 +5,7 @@ Each takes the function's name first, for its message.
 
 from weft._engine.fast_paths import OutOfRange
 from weft._errors import caller_line, warn_caller
+from weft._interception.checks import require_between
 from weft._interception.transforms import refuse_values, values_at_hand, values_known
 from weft._settings import warn_caller_once
 from weft.ops._declare import number_in
@@ -26,6 +27,7 @@ __all__ = [
     "number_in",
     "positioned",
     "refuse_values",
+    "require_between",
     "values_at_hand",
     "values_known",
     "warn_caller",

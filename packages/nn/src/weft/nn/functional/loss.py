@@ -19,7 +19,7 @@ from weft.library.checks import (
     check_positions,
     in_range,
     positioned,
-    values_at_hand,
+    require_between,
     values_known,
     warn_caller,
 )
@@ -1153,13 +1153,9 @@ def binary_cross_entropy(
     require_same_size("binary_cross_entropy", input, target)
     if input.dtype is not target.dtype:
         raise RuntimeError(f"binary_cross_entropy: Found dtype {target.dtype} but expected {input.dtype}")
-    if values_at_hand(input) and not bool(((input >= 0) & (input <= 1)).all()):
-        raise RuntimeError(
-            "binary_cross_entropy: all elements of input should be between 0 and 1; for logits use "
-            "binary_cross_entropy_with_logits"
-        )
-    if values_at_hand(target) and not bool(((target >= 0) & (target <= 1)).all()):
-        raise RuntimeError("binary_cross_entropy: all elements of target should be between 0 and 1")
+    refusal = "binary_cross_entropy: all elements of input should be between 0 and 1; for logits use "
+    require_between(input, 0, 1, f"{refusal}binary_cross_entropy_with_logits")
+    require_between(target, 0, 1, "binary_cross_entropy: all elements of target should be between 0 and 1")
     loss = binary_cross_entropy_op.op(input, target)
     return reduce_loss("binary_cross_entropy", loss if weight is None else loss * weight, reduction)
 
