@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import io
 import logging
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from types import FrameType
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy
 
-__all__ = ["STATEFUL", "Execution", "is_of_library", "without_collector"]
+__all__ = ["STATEFUL", "Execution", "is_of_library", "unseen", "without_collector"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Functions of Python's that have an effect besides their result, or a result that no guard compares.
 EFFECTS = frozenset("print input open exec eval globals locals breakpoint".split())
@@ -56,19 +61,23 @@ class Execution:
 
     def see(self, frame: FrameType, event: str, argument: Any) -> None:
         """Hear of a call, or of a return from one."""
-        if frame.f_globals.get("__name__", "").startswith("importlib."):
+        if event == "c_return" or event == "c_exception":
+            return
+        name = frame.f_globals.get("__name__", "")
+        if event == "c_call" and not self.imports and is_of_library(name):
+            return
+        if name.startswith("importlib."):
             self.imports += (event == "call") - (event == "return")
-        elif self.imports:
+        elif self.imports or event == "return":
             return
         elif event == "call":
-            space = frame.f_globals
-            if not is_of_library(space.get("__name__", "")):
-                self.codes[frame.f_code] = space
+            if not is_of_library(name):
+                self.codes[frame.f_code] = frame.f_globals
             elif not self.effect and frame.f_back is not None and is_program(frame.f_back):
-                top = space.get("__name__", "").partition(".")[0]
+                top = name.partition(".")[0]
                 if top in sys.stdlib_module_names and top not in PURE:
                     self.note(f"{frame.f_code.co_name} of the module {top}", frame.f_back)
-        elif event == "c_call" and not self.effect and is_program(frame):
+        elif not self.effect:
             owner = getattr(argument, "__self__", None)
             holder = owner if isinstance(owner, type) else type(owner)
             top = (getattr(argument, "__module__", None) or holder.__module__).partition(".")[0]
@@ -79,6 +88,23 @@ class Execution:
     def note(self, what: str, frame: FrameType) -> None:
         line = f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
         self.effect = f"it calls {what}, whose effect a replay would leave out ({line})"
+
+
+def unseen(method: Callable[P, R]) -> Callable[P, R]:
+    """Decorator: `Execution` does not look while this runs, which is no part of the program."""
+
+    @functools.wraps(method)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        hook = sys.getprofile()
+        if not callable(hook):  # nobody looks, or a profiler of C's, which cannot be set again
+            return method(*args, **kwargs)
+        sys.setprofile(None)
+        try:
+            return method(*args, **kwargs)
+        finally:
+            sys.setprofile(hook)
+
+    return run
 
 
 @contextmanager
@@ -98,6 +124,7 @@ def is_program(frame: FrameType) -> bool:
     return not is_of_library(frame.f_globals.get("__name__", ""))
 
 
+@lru_cache(4096)
 def is_of_library(module: str) -> bool:
     """Whether a module is weft's, Python's, NumPy's or of those under them, not the program's own."""
     top = module.partition(".")[0]

@@ -230,7 +230,8 @@ class Guards:
         else:
             self.lists.append(value)
         for place, each in value.items() if isinstance(value, dict) else enumerate(value):
-            self.follow(each, f"{path}[{place!r}]")
+            key = repr(place) if isinstance(place, (str, int)) else type(place).__name__  # a tensor's would take long
+            self.follow(each, f"{path}[{key}]")
 
     def follow_library_object(self, value: Any, path: str) -> None:
         """What weft, NumPy or Python made: a module's attributes count, a library's own variables do not."""

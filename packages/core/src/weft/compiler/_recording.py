@@ -18,6 +18,7 @@ from weft._engine.tensor import Node, TensorBase, next_sequence
 from weft._errors import caller_line
 from weft._interception.interceptors import OTHER_MEMORY, SIZES_FROM_VALUES, Interceptor
 from weft.compiler._differentiable import Graph, tensors_saved
+from weft.compiler._execution import unseen
 from weft.compiler._guards import CONSTANTS, Guards, Refused
 from weft.random import Generator, default_generator_of
 from weft.utils._pytree import tree_map
@@ -359,6 +360,7 @@ class Recorder(Interceptor):
             return ReadFloat(value).told_to(self)
         return ReadInt(value).told_to(self) if type(value) is int else value
 
+    @unseen
     def before(self, op: Any, args: dict[str, Any]) -> None:
         """Note the arguments."""
         try:
@@ -371,6 +373,7 @@ class Recorder(Interceptor):
         except Refused as error:
             self.refuse(f"{op.name}: {error}" if op.name not in str(error) else str(error))
 
+    @unseen
     def after(self, op: Any, args: dict[str, Any], result: Any) -> None:
         """Note the result."""
         if self.refusal is not None or self.before_call is None:
@@ -649,9 +652,20 @@ def tensors_alive(generation: int | None = None) -> list[Any]:
     """All tensors of the program, or those of a generation of the collector's."""
     objects = gc.get_objects(generation)
     # By their types: an object may say of itself what it likes, or raise, as a weak proxy of nothing does.
-    tensor_types = {each for each in set(map(type, objects)) if issubclass(each, TensorBase)}
-    found = compress(objects, map(tensor_types.__contains__, map(type, objects)))
+    found = compress(objects, map(classes_of_tensors().__contains__, map(type, objects)))
     return [each for each in found if hasattr(each, "_array")]
+
+
+def classes_of_tensors() -> set[type]:
+    """All classes of tensors that there are."""
+    found: set[type] = set()
+    stack: list[type] = [TensorBase]
+    while stack:
+        each = stack.pop()
+        if each not in found:
+            found.add(each)
+            stack += type.__subclasses__(each)
+    return found
 
 
 def gives_the_same(call: Call) -> bool:
