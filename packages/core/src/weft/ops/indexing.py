@@ -673,7 +673,7 @@ def written_to(self: Any, index: Any, value: Any) -> tuple[Any, list[Any] | None
     """The view of a tensor that an index begins with, what is left of it (see `parse`), and whether that is a mask."""
     if type(self) is Tensor:
         parts: Any = index if type(index) is tuple else (index,)
-        if all(type(each) is slice or type(each) is int for each in parts):
+        if all(type(each) is slice or type(each) is int or each is ... for each in parts):
             return self[index], None, False  # as the engine does it
         if len(parts) == 1 and type(index) is Tensor and index._key.dtype is int64 and index._key.plain:
             if index._array.ndim and self._array.ndim:
@@ -812,11 +812,14 @@ def check_enlarges(name: str, shape: tuple[int, ...], have: tuple[int, ...]) -> 
 
 
 LARGE = 8192  # elements from which a backend's own way of copying is asked for
+LARGE_OF_ONE = 1 << 20  # the same where all are one element, which NumPy writes fast
 
 
 def moved_by_backend(target: Any, array: Any) -> bool:
     """Copy an array of a tensor's dtype and shape into its memory as its backend does it best, if it has a way."""
     if target._key.bits or array.size < LARGE or (array.flags.c_contiguous and target._array.flags.c_contiguous):
+        return False
+    if array.size < LARGE_OF_ONE and not any(array.strides):
         return False
     assign = backend_of(target.device).kernel("core::assign", target._key.dtype, None)
     return assign is not None and bool(assign(target._array, array))

@@ -45,7 +45,7 @@ class FakeData(VisionDataset):
             raise IndexError(f"FakeData: index {index} is out of range; there are {self.size} samples")
         generator = weft.Generator().manual_seed(index + self.random_offset)
         noise = weft.randn(*self.image_size, generator=generator)
-        target = weft.randint(0, self.num_classes, size=(1,), dtype=weft.int64, generator=generator)
+        target = weft.randint(0, self.num_classes, (1,), dtype=weft.int64, generator=generator)
         return self._apply(to_pil_image(noise), int(target[0]))
 
     def __len__(self) -> int:

@@ -32,8 +32,8 @@ def random_rectangle(
         aspect = weft.empty(1).uniform_(least, greatest).exp().item()
         columns, rows = round(math.sqrt(target_area * aspect)), round(math.sqrt(target_area / aspect))
         if 0 < columns <= width and 0 < rows <= height:
-            top = int(weft.randint(0, height - rows + 1, size=(1,)).item())
-            left = int(weft.randint(0, width - columns + 1, size=(1,)).item())
+            top = int(weft.randint(0, height - rows + 1, (1,)).item())
+            left = int(weft.randint(0, width - columns + 1, (1,)).item())
             return top, left, rows, columns
     rows, columns = height, width
     if width / height < min(ratio):
@@ -72,7 +72,7 @@ def moved_corners(width: int, height: int, distortion_scale: float) -> tuple[lis
     across, down = (int(distortion_scale * (size // 2)) + 1 for size in (width, height))
     left, right, upper, lower = (0, across), (width - across, width), (0, down), (height - down, height)
     ends = [
-        [int(weft.randint(*bounds, size=(1,)).item()) for bounds in corner]
+        [int(weft.randint(*bounds, (1,)).item()) for bounds in corner]
         for corner in ((left, upper), (right, upper), (right, lower), (left, lower))
     ]
     return [[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1]], ends

@@ -297,8 +297,8 @@ def draw_erasing(
             fill = weft.empty([channels, rows, columns], dtype=weft.float32).normal_()
         else:
             fill = weft.tensor(value)[:, None, None]
-        top = int(weft.randint(0, height - rows + 1, size=(1,)).item())
-        left = int(weft.randint(0, width - columns + 1, size=(1,)).item())
+        top = int(weft.randint(0, height - rows + 1, (1,)).item())
+        left = int(weft.randint(0, width - columns + 1, (1,)).item())
         return top, left, rows, columns, fill
     return None
 

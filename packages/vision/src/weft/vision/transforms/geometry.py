@@ -167,8 +167,8 @@ class RandomCrop(nn.Module):
             )
         if (width, height) == (columns, rows):
             return 0, 0, height, width
-        top = int(weft.randint(0, height - rows + 1, size=(1,)).item())
-        left = int(weft.randint(0, width - columns + 1, size=(1,)).item())
+        top = int(weft.randint(0, height - rows + 1, (1,)).item())
+        left = int(weft.randint(0, width - columns + 1, (1,)).item())
         return top, left, rows, columns
 
     def forward(self, img: Any) -> Any:

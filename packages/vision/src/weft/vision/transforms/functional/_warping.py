@@ -192,7 +192,7 @@ def warp(img: Tensor, grid: Tensor, mode: str, fill: Sequence[float] | None) -> 
     ----------
     img : Tensor, shape (..., C, H, W) or (H, W)
     grid : Tensor, shape (1, rows, columns, 2)
-    mode : {"nearest", "bilinear"}
+    mode : {"nearest", "bilinear", "bicubic"}
     fill : sequence of float, optional
         The value of what lies outside, for all channels or for each; otherwise 0.
 

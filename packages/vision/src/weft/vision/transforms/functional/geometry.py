@@ -366,7 +366,7 @@ def elastic_transform(
     displacement : Tensor, shape (1, H, W, 2)
         Along x and y, in halves of the width and height.
     interpolation : InterpolationMode, default BILINEAR
-        Nearest or bilinear.
+        Nearest, bilinear or bicubic.
     fill : number or sequence of numbers, optional
         The value of pixels from outside of the picture, for all channels or for each; default 0.
 

@@ -222,7 +222,7 @@ class CutMix(_MixBatch):
         """Draw the rectangle (left, top, right, bottom), and compute the share of what is outside of it."""
         share = float(self._dist.sample(()))
         height, width = query_size(flat_inputs)
-        x, y = int(weft.randint(width, size=(1,))), int(weft.randint(height, size=(1,)))
+        x, y = int(weft.randint(width, (1,))), int(weft.randint(height, size=(1,)))
         half = 0.5 * math.sqrt(1.0 - share)
         across, down = int(half * width), int(half * height)
         left, right = max(x - across, 0), min(x + across, width)

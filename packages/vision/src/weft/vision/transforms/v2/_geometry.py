@@ -664,7 +664,7 @@ class RandomIoUCrop(Transform):
         found = get_bounding_boxes(flat_inputs)
         boxes = F.convert_bounding_box_format(found.as_subclass(Tensor), found.format, BoundingBoxFormat.XYXY)
         while True:
-            overlap = self.options[int(weft.randint(0, len(self.options), size=(1,)))]
+            overlap = self.options[int(weft.randint(0, len(self.options), (1,)))]
             if overlap >= 1.0:
                 return {}
             for _ in range(self.trials):

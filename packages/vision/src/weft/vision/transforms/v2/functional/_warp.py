@@ -571,11 +571,11 @@ def elastic_image(
     Raises
     ------
     TypeError, ValueError
-        If an argument cannot be used; modes are nearest and bilinear.
+        If an argument cannot be used; modes are nearest, bilinear and bicubic.
     """
     size = image.shape[-2], image.shape[-1]
     _check_displacement(displacement, size)
-    mode = _mode_of_tensors(interpolation)
+    mode = interpolation_mode(interpolation).value
     values = image.float() if image.dtype is weft.float16 else image
     dtype = grid_dtype(values)
     grid = identity_grid(size, dtype, image.device) + displacement.to(dtype=dtype, device=image.device)
