@@ -36,10 +36,12 @@ SMALL_ARRAYS: dict[str, Any] = {
     "core::softmax": small_arrays.softmax,
     "core::stack": small_arrays.Stacking,
     "core::sum": small_arrays.summing,
+    "nn::attention": small_arrays.attention,
     "nn::conv1d": im2col.convolving,
     "nn::conv2d": im2col.convolving,
     "nn::conv3d": im2col.convolving,
     "nn::layer_norm": small_arrays.layer_norm,
+    "nn::rms_norm": small_arrays.rms_norm,
 }
 
 

@@ -22,10 +22,12 @@ new_array: Final[Any] = numpy.ndarray
 sum_along: Final[Any] = numpy.add.reduce
 highest_along: Final[Any] = numpy.maximum.reduce
 add: Final[Any] = numpy.add
+array: Final[Any] = numpy.asarray
 divide: Final[Any] = numpy.divide
 exp: Final[Any] = numpy.exp
 log: Final[Any] = numpy.log
 multiply: Final[Any] = numpy.multiply
+product: Final[Any] = numpy.matmul
 reciprocal: Final[Any] = numpy.reciprocal
 sqrt: Final[Any] = numpy.sqrt
 subtract: Final[Any] = numpy.subtract
@@ -211,6 +213,8 @@ def layer_norm(kernel: Any) -> KernelBySize:
         if rows is None:
             return generic(input, weight, bias, count, eps)
         number = input.dtype.type
+        if rows.shape[0] == 1:
+            return normalized_row(input, rows, weight, bias, float(eps), number)
         size = number(shape[-1])
         mean = row_sums(rows, True)
         divide(mean, size, mean)
@@ -229,5 +233,84 @@ def layer_norm(kernel: Any) -> KernelBySize:
             return normal, mean, inverse
         kept = (*shape[:-1], 1)
         return normal.reshape(shape), mean.reshape(kept), inverse.reshape(kept)
+
+    return beside(small, kernel)
+
+
+def normalized_row(input: Any, row: Any, weight: Any, bias: Any, eps: float, number: Any) -> tuple[Any, Any, Any]:
+    """The layer norm of a single row, whose statistics are numbers: to compute with them costs less than with arrays."""
+    size: int = row.shape[1]
+    flat = row.reshape(size)
+    mean = number(float(dot(flat, units[input.dtype.char][:size])) / size)
+    normal = subtract(input, mean)
+    flat = normal.reshape(size)
+    inverse = number(inverse_root(float(dot(flat, flat)) / size + eps))
+    multiply(normal, inverse, normal)
+    if weight is not None:
+        multiply(normal, weight, normal)
+    if bias is not None:
+        add(normal, bias, normal)
+    kept = (1,) * input.ndim
+    return normal, array(mean).reshape(kept), array(inverse).reshape(kept)
+
+
+def inverse_root(value: float) -> float:
+    """``1 / sqrt(value)`` with NumPy's results where Python has errors."""
+    if value > 0.0:
+        return 1.0 / math.sqrt(value)
+    return math.inf if value == 0.0 else math.nan
+
+
+def rms_norm(kernel: Any) -> KernelBySize:
+    """The RMS norm over the last dim, with the inverses of the root mean squares."""
+    generic = small_of(kernel)
+
+    def small(input: Any, weight: Any, count: Any, eps: Any) -> Any:
+        shape: tuple[Any, ...] = input.shape
+        rows = rows_of(input, len(shape) - 1) if count == 1 else None
+        if rows is None:
+            return generic(input, weight, count, eps)
+        number = input.dtype.type
+        size: int = shape[-1]
+        inverse: Any
+        if rows.shape[0] == 1:
+            flat = rows.reshape(size)
+            root = number(inverse_root(float(dot(flat, flat)) / size + float(eps)))
+            normal = multiply(input, root)
+            inverse = array(root)
+        else:
+            inverse = row_sums(multiply(rows, rows), True)
+            divide(inverse, number(size), inverse)
+            add(inverse, number(eps), inverse)
+            sqrt(inverse, inverse)
+            reciprocal(inverse, inverse)
+            normal = multiply(rows, inverse).reshape(shape)
+        if weight is not None:
+            multiply(normal, weight, normal)
+        return normal, inverse.reshape((*shape[:-1], 1))
+
+    return beside(small, kernel)
+
+
+def attention(kernel: Any) -> KernelBySize:
+    """Attention without a mask, whose result is a product of what has the sums of the exponentials as well."""
+    generic = small_of(kernel)
+
+    def small(query: Any, key: Any, value: Any, mask: Any, drawn: Any, factor: Any, is_causal: Any) -> Any:
+        if mask is not None or drawn is not None or is_causal or query.dtype.char not in units or query.ndim < 2:
+            return generic(query, key, value, mask, drawn, factor, is_causal)
+        keys: int = key.shape[-2]
+        if keys == 0 or query.size * keys > FEW * value.shape[-1]:
+            return generic(query, key, value, mask, drawn, factor, is_causal)
+        scores = product(multiply(query, query.dtype.type(factor)), key.swapaxes(-1, -2))
+        most = highest_along(scores, -1, None, None, True, -math.inf)
+        subtract(scores, most, scores)
+        exp(scores, scores)
+        total = sum_along(scores, -1, None, None, True)
+        result = product(scores, value)
+        divide(result, total, result)
+        log(total, total)
+        add(total, most, total)
+        return result, total.reshape(query.shape[:-1])
 
     return beside(small, kernel)

@@ -815,6 +815,25 @@ def _(xp, output_grad, input, weight, inverse, count):
     return normal.reshape(shape), by_weight.reshape(shape[len(shape) - count :])
 
 
+def is_rms_shape(values: list[Any], arrays: list[Any]) -> bool:
+    """The arguments of `rms_norm_op` for those of `rms_norm`, if the shapes fit."""
+    input, weight, shape, eps = arrays
+    if type(shape) is not tuple or not shape or input.shape[-len(shape) :] != shape:
+        return False
+    values[2] = arrays[2] = len(shape)
+    if eps is None:
+        values[3] = arrays[3] = epsilon_of(values[0].dtype)
+    return weight is None or weight.shape == shape
+
+
+def epsilon_of(element: weft.dtype) -> float:
+    """The machine epsilon of the dtype that a norm is computed in."""
+    return float(weft.finfo(weft.float32 if element.is_half else element).eps)
+
+
+@composite(
+    fast_path=FastPath(rms_norm_op.op, prepare=is_rms_shape, takes="input weight normalized_shape eps", result="first")
+)
 def rms_norm(
     input: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -850,7 +869,7 @@ def rms_norm(
         )
     input = input.contiguous()
     if eps is None:
-        eps = weft.finfo(weft.float32 if element.is_half else element).eps
+        eps = epsilon_of(element)
     if element.is_half:
         scale = weight if weight is None or weight.dtype is element else weight.to(weft.float32)
         return rms_norm_op.op(input, scale, len(shape), eps)[0]
