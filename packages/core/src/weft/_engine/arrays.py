@@ -238,7 +238,7 @@ def layer_norm(kernel: Any) -> KernelBySize:
 
 
 def normalized_row(input: Any, row: Any, weight: Any, bias: Any, eps: float, number: Any) -> tuple[Any, Any, Any]:
-    """The layer norm of a single row, whose statistics are numbers: to compute with them costs less than with arrays."""
+    """The layer norm of a single row, whose statistics are numbers: they cost less than arrays."""
     size: int = row.shape[1]
     flat = row.reshape(size)
     mean = number(float(dot(flat, units[input.dtype.char][:size])) / size)

@@ -170,8 +170,8 @@ def code_of(ask: Callable[..., Any], count: int) -> CodeType:
 def awakened(*args: Any) -> bool:
     """Whether a call that failed is to be made again, since only from now on functions ask for overrides.
 
-    A tensor of such a class, or a mode, is noticed when it is made. An object of any other class is when a function does
-    not know what to do with it.
+    A tensor of such a class, or a mode, is noticed when it is made. An object of any other class is when a function
+    does not know what to do with it.
     """
     if _armed or not overriding(args):
         return False
