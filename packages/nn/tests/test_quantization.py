@@ -1,5 +1,6 @@
 """Quantization to 8 bits: ops that round, observers that choose by what, and layers that keep weights of int8."""
 
+import copy
 import math
 import subprocess
 import sys
@@ -15,23 +16,32 @@ from weft.ao.decomposed import (
     quantize_per_channel,
     quantize_per_tensor,
 )
+from weft.ao.nn import qat, quantized
 from weft.ao.quantization import (
     DeQuantStub,
+    FakeQuantize,
     HistogramObserver,
     MinMaxObserver,
     MovingAverageMinMaxObserver,
+    MovingAveragePerChannelMinMaxObserver,
     PerChannelMinMaxObserver,
     QConfig,
     QuantStub,
     QuantWrapper,
     convert,
+    default_dynamic_qconfig,
+    default_per_channel_weight_fake_quant,
     default_per_channel_weight_observer,
     default_qconfig,
     default_weight_observer,
     fuse_modules,
+    get_default_qat_qconfig,
     get_default_qconfig,
+    per_channel_dynamic_qconfig,
     prepare,
+    prepare_qat,
     quantize,
+    quantize_dynamic,
 )
 
 BYTE = (0, 255, weft.uint8)
@@ -373,3 +383,130 @@ def test_arithmetic_of_a_module_is_that_of_the_functions_and_may_be_watched():
     assert len(seen) == 5
     with pytest.raises(RuntimeError, match="not intended to use the 'forward'"):
         module(x)
+
+
+# Training with rounding
+
+
+def test_fake_quantization_rounds_and_lets_gradients_through_inside_of_the_range():
+    fake = FakeQuantize(MinMaxObserver, quant_min=0, quant_max=10)
+    fake(weft.tensor([0.0, 10.0]))
+    fake.disable_observer()
+    x = weft.tensor([-3.0, 0.4, 0.6, 9.7, 30.0], requires_grad=True)
+    y = fake(x)
+    y.sum().backward()
+    assert y.tolist() == [0, 0, 1, 10, 10] and x.grad.tolist() == [0, 1, 1, 1, 0]
+    fake.disable_fake_quant()
+    assert fake(x) is x
+
+
+def test_what_rounds_is_saved_with_its_scales():
+    fake, other = default_per_channel_weight_fake_quant(), default_per_channel_weight_fake_quant()
+    x = weft.randn(5, 3)
+    expected = fake(x)
+    other.load_state_dict(fake.state_dict())
+    other.disable_observer()
+    assert weft.equal(other(x), expected) and other.scale.shape == (5,)
+
+
+def rings(count):
+    """Points on two rings, and on which each is."""
+    angle, ring = 6.3 * weft.rand(count), weft.arange(count) % 2
+    return weft.stack([angle.cos(), angle.sin()], 1) * (1 + ring[:, None]), ring
+
+
+def trained(model, x, y, steps):
+    optimizer = weft.optim.Adam(model.parameters(), 0.05)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    return model
+
+
+def test_training_with_rounding_gives_back_what_few_bits_cost():
+    weft.manual_seed(0)
+    x, y = rings(64)
+    model = trained(nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 2)), x, y, 30)
+    two_bits = {"quant_min": -2, "quant_max": 1, "dtype": weft.qint8, "qscheme": weft.per_channel_symmetric}
+    weight = FakeQuantize.with_args(observer=MovingAveragePerChannelMinMaxObserver, averaging_constant=1.0, **two_bits)
+    model.qconfig = QConfig(get_default_qat_qconfig().activation, weight)
+    prepared = prepare_qat(model)
+    rounded = convert(copy.deepcopy(run(prepared, x)).eval())
+    again = convert(trained(prepared, x, y, 30).eval())
+    assert accuracy(model, x, y) == 1 and accuracy(again, x, y) > 0.98
+    assert loss(again, x, y) < 0.7 * loss(rounded, x, y)
+
+
+def run(model, x):
+    model(x)
+    return model
+
+
+def loss(model, x, y):
+    return nn.functional.cross_entropy(model(x), y).item()
+
+
+def accuracy(model, x, y):
+    return (model(x).argmax(1) == y).float().mean().item()
+
+
+def test_prepared_layers_keep_their_parameters_and_are_converted():
+    model = fuse_modules(nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU()).eval(), ["0", "1", "2"])
+    model.train().qconfig = get_default_qat_qconfig()
+    weight = model[0][0].weight
+    prepared = prepare_qat(model, inplace=True)
+    assert prepared[0][0].weight is weight and type(prepared[0][0]) is qat.Conv2d
+    prepared(weft.randn(2, 1, 5, 5)).sum().backward()
+    assert weight.grad is not None
+    assert convert(prepared.eval())[0].weight.dtype is weft.int8
+    single = nn.Linear(2, 3)
+    single.qconfig = get_default_qat_qconfig("qnnpack")
+    assert type(convert(run(prepare_qat(single), weft.randn(4, 2)).eval())) is quantized.Linear
+    with pytest.raises(ValueError, match="eval mode"):
+        prepare_qat(model.eval())
+    with pytest.raises(ValueError, match="get_default_qat_qconfig"):
+        prepare_qat(nn.Linear(2, 2))
+
+
+# By the range of each input
+
+DYNAMIC = {
+    "Linear": (lambda: nn.Linear(6, 5), (3, 6)),
+    "LSTM": (lambda: nn.LSTM(6, 5, 2, bidirectional=True), (7, 3, 6)),
+    "LSTM with projections": (lambda: nn.LSTM(6, 5, proj_size=3), (7, 3, 6)),
+    "GRU": (lambda: nn.GRU(6, 5, batch_first=True), (3, 7, 6)),
+    "LSTMCell": (lambda: nn.LSTMCell(6, 5), (3, 6)),
+    "GRUCell": (lambda: nn.GRUCell(6, 5, bias=False), (3, 6)),
+    "RNNCell": (lambda: nn.RNNCell(6, 5), (3, 6)),
+    "Conv2d": (lambda: nn.Conv2d(6, 5, 3, padding=1, padding_mode="reflect"), (3, 6, 7, 7)),
+}
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_layers_with_dynamic_rounding_give_nearly_the_same(name):
+    weft.manual_seed(0)
+    make, shape = DYNAMIC[name]
+    model = nn.Sequential(make())
+    layer = quantize_dynamic(model, {type(model[0])})
+    x = weft.randn(shape)
+    found, expected = (each[0] if isinstance(each, tuple) else each for each in (layer(x), model(x)))
+    apart = (found - expected).abs().max() / expected.abs().max()
+    assert 0 < apart < 0.02
+    assert {each.dtype for each_name, each in layer.named_buffers() if "int8" in each_name} == {weft.int8}
+    assert all("weight" not in each_name for each_name, _ in layer.named_parameters())
+    other = quantize_dynamic(nn.Sequential(make()), {type(model[0])})
+    other.load_state_dict(layer.state_dict())
+    result = other(x)
+    assert weft.equal(result[0] if isinstance(result, tuple) else result, found)
+
+
+def test_dynamic_rounding_is_chosen_by_type_or_name_and_of_a_packed_sequence_too():
+    model = nn.ModuleDict({"first": nn.Linear(2, 2), "second": nn.Linear(2, 2), "last": nn.LSTM(2, 3)})
+    found = quantize_dynamic(model, {"second": per_channel_dynamic_qconfig, nn.LSTM: default_dynamic_qconfig})
+    assert type(found["first"]) is nn.Linear and found["second"].weight_scale.shape == (2,)
+    packed = nn.utils.rnn.pack_sequence([weft.randn(4, 2), weft.randn(3, 2)])
+    assert (found["last"](packed)[0].data - model["last"](packed)[0].data).abs().max() < 0.02
+    assert found["second"](weft.zeros(1, 2)).isfinite().all() and found["second"](weft.zeros(0, 2)).shape == (0, 2)
+    with pytest.raises(ValueError, match=r"qint8, not weft.float16"):
+        quantize_dynamic(model, dtype=weft.float16)

@@ -143,3 +143,29 @@ def test_a_quantized_model_is_as_near_to_the_model_as_pytorchs():
 
     torch.backends.quantized.engine = "x86"
     assert errors(weft, ours) <= 1.2 * errors(torch, theirs)
+
+
+FAKES = [
+    f"default_{name}fake_quant"
+    for name in (
+        "",
+        "weight_",
+        "per_channel_weight_",
+        "fused_act_",
+    )  # its fused weights have scales of their own kernel
+]
+
+
+@pytest.mark.parametrize("name", FAKES)
+@pytest.mark.parametrize("data", [name for name in DATA if name != "tiny"])
+def test_fake_quantization_is_pytorchs(name, data):
+    fakes = getattr(ours, name)(), getattr(theirs, name)()
+    for each in DATA[data]:
+        x, y = weft.tensor(each, requires_grad=True), torch.tensor(each, requires_grad=True)
+        found, expected = fakes[0](x), fakes[1](y)
+        np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), 1e-5, 1e-6)
+        (found * found.detach()).sum().backward()
+        (expected * expected.detach()).sum().backward()
+        np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), 1e-5, 1e-6)
+    scales = [np.asarray(each.calculate_qparams()[0]) for each in fakes]
+    np.testing.assert_allclose(scales[0], scales[1], 1e-5)

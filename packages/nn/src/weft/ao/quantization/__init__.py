@@ -1,10 +1,24 @@
-"""Static quantization to 8 bits, for onnxruntime: observers, `prepare`, `convert`; and the classes that programs name.
+"""Quantization to 8 bits: static (`prepare`, `convert`), trained with it (`prepare_qat`), and dynamic.
 
 `fuse_modules`, `prepare`, some examples, `convert`, `weft.onnx.export`: docs/deployment.md. There are no quantized
 tensors: layers take and give floats, rounded to what integers stand for.
 """
 
-from weft.ao.quantization.fake_quantize import FakeQuantizeBase
+from weft.ao.quantization.fake_quantize import (
+    FakeQuantize,
+    FakeQuantizeBase,
+    FusedMovingAvgObsFakeQuantize,
+    default_fake_quant,
+    default_fused_act_fake_quant,
+    default_fused_per_channel_wt_fake_quant,
+    default_fused_wt_fake_quant,
+    default_per_channel_weight_fake_quant,
+    default_weight_fake_quant,
+    disable_fake_quant,
+    disable_observer,
+    enable_fake_quant,
+    enable_observer,
+)
 from weft.ao.quantization.fuse_modules import fuse_conv_bn, fuse_conv_bn_relu, fuse_linear_bn, fuse_modules
 from weft.ao.quantization.histogram import HistogramObserver
 from weft.ao.quantization.observer import (
@@ -25,11 +39,25 @@ from weft.ao.quantization.observer import (
 from weft.ao.quantization.qconfig import (
     QConfig,
     QConfigAny,
+    default_dynamic_qconfig,
+    default_per_channel_qat_qconfig,
     default_per_channel_qconfig,
+    default_qat_qconfig,
     default_qconfig,
+    get_default_qat_qconfig,
     get_default_qconfig,
+    per_channel_dynamic_qconfig,
 )
-from weft.ao.quantization.quantize import QuantWrapper, convert, prepare, propagate_qconfig_, quantize
+from weft.ao.quantization.quantize import (
+    QuantWrapper,
+    convert,
+    prepare,
+    prepare_qat,
+    propagate_qconfig_,
+    quantize,
+    quantize_dynamic,
+    quantize_qat,
+)
 from weft.ao.quantization.stubs import DeQuantStub, QuantStub
 
 __all__ = [
@@ -64,4 +92,24 @@ __all__ = [
     "propagate_qconfig_",
     "quantize",
     "weight_observer_range_neg_127_to_127",
+    "FakeQuantize",
+    "FusedMovingAvgObsFakeQuantize",
+    "default_fake_quant",
+    "default_fused_act_fake_quant",
+    "default_fused_per_channel_wt_fake_quant",
+    "default_fused_wt_fake_quant",
+    "default_per_channel_weight_fake_quant",
+    "default_weight_fake_quant",
+    "disable_fake_quant",
+    "disable_observer",
+    "enable_fake_quant",
+    "enable_observer",
+    "default_dynamic_qconfig",
+    "default_per_channel_qat_qconfig",
+    "default_qat_qconfig",
+    "get_default_qat_qconfig",
+    "per_channel_dynamic_qconfig",
+    "prepare_qat",
+    "quantize_dynamic",
+    "quantize_qat",
 ]

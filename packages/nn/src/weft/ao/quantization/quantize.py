@@ -7,13 +7,26 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft import Tensor
+import weft
+from weft import Tensor, nn
 from weft.ao.nn import intrinsic
+from weft.ao.nn.qat import QAT_LAYERS
 from weft.ao.nn.quantized import LAYERS
+from weft.ao.nn.quantized.dynamic import DYNAMIC_LAYERS
+from weft.ao.quantization.qconfig import default_dynamic_qconfig
 from weft.ao.quantization.stubs import DeQuantStub, QuantStub
 from weft.nn.module import Module
 
-__all__ = ["QuantWrapper", "convert", "prepare", "propagate_qconfig_", "quantize"]
+__all__ = [
+    "QuantWrapper",
+    "convert",
+    "prepare",
+    "prepare_qat",
+    "propagate_qconfig_",
+    "quantize",
+    "quantize_dynamic",
+    "quantize_qat",
+]
 
 UNSET = object()
 
@@ -133,12 +146,13 @@ def _observe(layer: Any) -> None:
     )
 
 
-def _observe_input(layer: Any, inputs: tuple[Tensor, ...]) -> None:
-    layer.activation_pre_process(inputs[0])
+def _observe_input(layer: Any, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    return (layer.activation_pre_process(inputs[0]), *inputs[1:])
 
 
-def _observe_output(layer: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-    layer.activation_post_process(output)
+def _observe_output(layer: Any, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+    found: Tensor = layer.activation_post_process(output)
+    return found
 
 
 def convert(
@@ -189,14 +203,19 @@ def convert(
         made = (mapping or LAYERS)[type(layer)].from_observed(layer)
         if not name:
             return made
-        for each in list(module.modules()):  # a layer may stand in several places
-            for child, found in each._modules.items():
-                if found is layer:
-                    setattr(each, child, made)
+        _replace(module, layer, made)
     if remove_qconfig:
         for each in module.modules():
             vars(each).pop("qconfig", None)
     return module
+
+
+def _replace(module: Module, layer: Module, made: Module) -> None:
+    """Put a layer in the place of another, which may stand in several."""
+    for each in list(module.modules()):
+        for child, found in each._modules.items():
+            if found is layer:
+                setattr(each, child, made)
 
 
 def _check_seen(name: str, layer: Any) -> None:
@@ -246,6 +265,152 @@ def quantize(
     prepared = prepare(model, inplace=True)
     run_fn(prepared, *run_args)
     return convert(prepared, mapping, inplace=True)
+
+
+def prepare_qat(model: Module, mapping: dict[type, Any] | None = None, inplace: bool = False) -> Module:
+    """Let each layer that can be quantized round its weight, input and output, so that training goes on with it.
+
+    Train the model for some epochs more, then ``convert(model.eval())``. Batch norms are fused before, with
+    `fuse_modules` in eval mode: there are no layers that fuse them while they are trained.
+
+    Parameters
+    ----------
+    model : Module
+        In training mode, with a ``qconfig`` as `get_default_qat_qconfig` gives it.
+    mapping : dict, optional
+        From a layer's type to a class with ``from_float``; default: those of `weft.ao.nn.qat`.
+    inplace : bool, default False
+
+    Returns
+    -------
+    Module
+
+    Raises
+    ------
+    ValueError
+        If the model is not in training mode, or nothing in it has a ``qconfig``.
+
+    Examples
+    --------
+    >>> from weft import nn
+    >>> from weft.ao.quantization import convert, get_default_qat_qconfig, prepare_qat
+    >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    >>> model.qconfig = get_default_qat_qconfig()
+    >>> prepared = prepare_qat(model)
+    >>> prepared(weft.randn(100, 4)).sum().backward()  # training
+    >>> convert(prepared.eval())[0].weight.dtype
+    weft.int8
+    """
+    if not model.training:
+        raise ValueError("prepare_qat: the model is in eval mode; call model.train() first")
+    if not inplace:
+        model = copy.deepcopy(model)
+    propagate_qconfig_(model)
+    layers = [layer for _, layer in _layers(model)]
+    if not layers:
+        raise ValueError(
+            "prepare_qat: no layer is to be quantized; set model.qconfig = get_default_qat_qconfig() for linear layers "
+            "and convolutions"
+        )
+    for layer in layers:
+        if isinstance(layer, nn.Sequential):
+            layer[0] = _trained(layer[0], mapping)
+            made: Any = layer
+        else:
+            made = _trained(layer, mapping)
+        _observe(made)
+        if layer is model:
+            model = made
+        _replace(model, layer, made)
+    return model
+
+
+def _trained(layer: Any, mapping: dict[type, Any] | None) -> Any:
+    return (mapping or QAT_LAYERS)[type(layer)].from_float(layer)
+
+
+def quantize_qat(model: Module, run_fn: Callable[..., Any], run_args: Sequence[Any], inplace: bool = False) -> Module:
+    """`prepare_qat` a model, train it, and `convert` it.
+
+    Parameters
+    ----------
+    model : Module
+    run_fn : callable
+        Is called with the prepared model and ``run_args``, to train it.
+    run_args : sequence
+    inplace : bool, default False
+
+    Returns
+    -------
+    Module
+    """
+    if not inplace:
+        model = copy.deepcopy(model)
+    prepared = prepare_qat(model.train(), inplace=True)
+    run_fn(prepared, *run_args)
+    return convert(prepared.eval(), inplace=True)
+
+
+DYNAMIC = (nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.GRUCell, nn.RNNCell)
+
+
+def quantize_dynamic(
+    model: Module,
+    qconfig_spec: Any = None,
+    dtype: Any = weft.qint8,
+    mapping: dict[type, Any] | None = None,
+    inplace: bool = False,
+) -> Module:
+    """Round the weights of layers to 8 bits, and their inputs when they come, each by its own range.
+
+    Files are a quarter as large, and nothing is calibrated: for models of linear and recurrent layers.
+
+    Parameters
+    ----------
+    model : Module
+    qconfig_spec : set or dict, optional
+        Types or names of layers, or from these to a `QConfig`; default: linear and recurrent layers.
+    dtype : dtype
+        qint8.
+    mapping : dict, optional
+        From a layer's type to a class with ``from_float``; default: those of `weft.ao.nn.quantized.dynamic`.
+    inplace : bool, default False
+
+    Returns
+    -------
+    Module
+        In eval mode.
+
+    Raises
+    ------
+    ValueError
+        For other dtypes.
+
+    Examples
+    --------
+    >>> from weft import nn
+    >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    >>> weft.ao.quantization.quantize_dynamic(model, {nn.Linear})[0]
+    Linear(in_features=4, out_features=8, bias=True, dtype=weft.qint8)
+    """
+    if dtype is not weft.qint8:
+        raise ValueError(f"quantize_dynamic: weights are rounded to qint8, not {dtype}; for float16 call model.half()")
+    spec = DYNAMIC if qconfig_spec is None else qconfig_spec
+    wanted = dict(spec) if isinstance(spec, dict) else dict.fromkeys(spec, default_dynamic_qconfig)
+    if not inplace:
+        model = copy.deepcopy(model)
+    model.eval()
+    propagate_qconfig_(model, wanted)
+    layers = {**DYNAMIC_LAYERS, **(mapping or {})}
+    for layer in list(model.modules()):
+        if type(layer) in layers and getattr(layer, "qconfig", None) is not None:
+            made = layers[type(layer)].from_float(layer)
+            if layer is model:
+                return made
+            _replace(model, layer, made)
+    for each in model.modules():
+        vars(each).pop("qconfig", None)
+    return model
 
 
 class QuantWrapper(Module):

@@ -11,7 +11,7 @@ from typing import Any
 import weft
 from weft import Tensor, nn
 from weft.ao.decomposed import dequantize, quantize
-from weft.ao.nn import intrinsic
+from weft.ao.nn import intrinsic, qat
 from weft.nn import functional as F
 from weft.nn.convolution import _PlainConv
 from weft.nn.module import Module
@@ -63,7 +63,7 @@ class _Quantized(Module):
         made = cls(module[0] if relu else module, relu)
         made._set_activation("input_", module.activation_pre_process)
         made._set_activation("", module.activation_post_process)
-        made._set_weight(module.qconfig.weight())
+        made._set_weight(getattr(made.layer, "weight_fake_quant", None) or module.qconfig.weight())
         del made.layer
         return made
 
@@ -163,6 +163,10 @@ LAYERS: dict[type[Module], type[_Quantized]] = {
     nn.Conv1d: Conv1d,
     nn.Conv2d: Conv2d,
     nn.Conv3d: Conv3d,
+    qat.Linear: Linear,
+    qat.Conv1d: Conv1d,
+    qat.Conv2d: Conv2d,
+    qat.Conv3d: Conv3d,
     intrinsic.LinearReLU: Linear,
     intrinsic.ConvReLU1d: Conv1d,
     intrinsic.ConvReLU2d: Conv2d,
