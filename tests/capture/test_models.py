@@ -11,6 +11,7 @@ import pytest
 import weft
 import weft.nn.functional as F
 from weft import nn
+from weft.compiler._recording import Recorder
 
 from .models import GPT, LSTM, VAE, Residual, cnn, mlp
 
@@ -51,7 +52,10 @@ def vae():
     def step(x):
         optimizer.zero_grad()
         decoded, mean, log_variance = model(x)
-        loss = F.mse_loss(decoded, x) - 0.5 * (1 + log_variance - mean.pow(2) - log_variance.exp()).mean()
+        loss = (
+            F.binary_cross_entropy(decoded.sigmoid(), x)
+            - 0.5 * (1 + log_variance - mean.pow(2) - log_variance.exp()).mean()
+        )
         loss.backward()
         optimizer.step()
         return loss
@@ -193,6 +197,40 @@ def test_two_threads_capture_each_its_own():
     for each in threads:
         each.join()
     assert not wrong
+
+
+def test_a_thread_that_trains_while_a_step_is_recorded_puts_it_off(monkeypatch):
+    go, done = threading.Event(), threading.Event()
+
+    def train():
+        step, _, _, data = classifier("MLP")
+        while go.wait(60) and busy:
+            go.clear()
+            step(*data())
+            done.set()
+
+    class Watched(Recorder):
+        def __exit__(self, *raised):
+            super().__exit__(*raised)
+            if busy:
+                go.set()
+                done.wait(60)
+                done.clear()
+
+    monkeypatch.setattr("weft.compiler._captured.Recorder", Watched)
+    busy, model, x = True, nn.Linear(3, 2), weft.ones(4, 3)
+    captured = weft.compile(lambda: model(x).sum().detach())
+    thread = threading.Thread(target=train)
+    thread.start()
+    for _ in range(4):
+        captured()
+    assert "tried again at call" in weft.compiler.explain(captured)
+    busy = False
+    go.set()
+    thread.join()
+    for _ in range(8):
+        assert captured().item() == model(x).sum().item()
+    assert "captured, 2 calls" in weft.compiler.explain(captured)
 
 
 def test_results_are_not_overwritten_by_later_steps():

@@ -23,7 +23,7 @@ from weft.compiler._execution import Execution, without_collector
 from weft.compiler._guards import CONSTANTS, Guards, Refused, mode_now
 from weft.compiler._passes import LEAVES, BackwardProgram, RecordedPasses, Replayed, refuse_strangers
 from weft.compiler._program import Program
-from weft.compiler._recording import Given, Output, Read, Recorder, Recording, Slot, Value, memory_of, owner_of
+from weft.compiler._recording import Given, Output, Outside, Read, Recorder, Recording, Slot, Value, memory_of, owner_of
 from weft.utils._pytree import tree_flatten, tree_map
 
 __all__ = ["Captured", "captured_functions", "current"]
@@ -73,6 +73,7 @@ class Captured:
         self.variants: dict[Any, list[Variant]] = {}
         self.refusals: dict[Any, str] = {}
         self.log: list[str] = []
+        self.later: dict[Any, int] = {}  # at which call those are recorded again that another thread disturbed
         self.codes: dict[Any, dict[str, Any]] = {}  # the program's code that runs in it
         self.lock = threading.Lock()  # one thread records at a time; the others run the function as it is
 
@@ -113,7 +114,7 @@ class Captured:
                 results = self.function(*args, **kwargs)
             self.codes = self.codes | seen.codes
             return results
-        if not self.lock.acquire(blocking=False):
+        if self.calls[key] < self.later.get(key, 0) or not self.lock.acquire(blocking=False):
             return self.function(*args, **kwargs)
         try:
             return self.record(Invocation(self, key, args, kwargs, leaves, local.precision), changed)
@@ -140,6 +141,9 @@ class Captured:
             self.refuse(key, str(error))
             return self.function(*args, **kwargs)
         results, made, passes, seen = recorded(call, guards)
+        if isinstance(made, Disturbed):
+            self.postpone(key, str(made))
+            return results
         if isinstance(made, Refused):
             self.refuse(key, str(made))
             return results
@@ -177,6 +181,12 @@ class Captured:
         if self.fullgraph:
             raise RuntimeError(f"compile(fullgraph=True): {named(self.function)} cannot be captured: {why}")
 
+    def postpone(self, key: Any, why: str) -> None:
+        """Record a kind of call anew after as many calls as there were."""
+        self.pending.pop(key, None)
+        self.later[key] = 2 * self.calls[key]
+        self.tell(f"not captured yet, and tried again at call {self.later[key]}, since other threads run: {why}")
+
     def tell(self, what: str) -> None:
         """Note what happened; where ``WEFT_LOGS`` names capture, print it."""
         self.log.append(what)
@@ -208,6 +218,8 @@ class Captured:
     def audit(self, variant: Variant, call: Invocation) -> Any:
         """Run the function as it is, and drop the recording if it did something else."""
         results, made, passes, seen = recorded(call, variant.guards)
+        if isinstance(made, Disturbed):
+            return results
         try:
             if isinstance(made, Refused):
                 raise made
@@ -248,6 +260,10 @@ class Captured:
             self.variants[key].remove(variant)
             self.refusals[key] = why
             self.tell(f"dropped: {why}")
+
+
+class Disturbed(Refused):
+    """Refused for what is otherwise after a call than before, which another thread may have done that runs."""
 
 
 class Invocation(NamedTuple):
@@ -405,8 +421,11 @@ def recorded(call: Invocation, guards: Guards) -> tuple[Any, Any, RecordedPasses
         if changed := guards.changed():
             raise Refused(f"it changes {changed}")
         refuse_strangers(made, guards)
+        refuse_writes(made, guards)
     except Refused as error:
-        return plain(results), error, None, seen
+        at_the_end = recorder.refusal is None and not seen.effect
+        why = Disturbed(str(error)) if at_the_end and threading.active_count() > 1 else error
+        return plain(results), why, None, seen
     if not made.outputs:
         return plain(results), made, None, seen
     passes = RecordedPasses(call, recorder, guards)
@@ -423,6 +442,20 @@ def refuse_aliases(arguments: list[Any], others: list[Any]) -> None:
     given, reached = ([memory_of(each._array) for each in one if has_memory(each)] for one in (arguments, others))
     if len(set(given)) < len(given) or not set(given).isdisjoint(reached):
         raise Refused("arguments that are the same tensor, or one that the function has from elsewhere, too")
+
+
+def refuse_writes(made: Recording, guards: Guards) -> None:
+    """Refuse writes to tensors that the function does not reach, while another thread may do them."""
+    if threading.active_count() > 1:
+        outside = [call.guards for call in made.calls if isinstance(call, Outside)]
+        reached = [each for one in (guards, *outside) for each in one.tensors] + list(made.externals.values())
+        counts = {id(each._version_counter) for each in reached}
+        written = [
+            *made.versions,
+            *(each for call in made.calls if isinstance(call, Outside) for each in call.versions),
+        ]
+        if any(not isinstance(each, Slot) and id(each._version_counter) not in counts for each, _ in written):
+            raise Refused("a tensor is written to that the function does not reach")
 
 
 def has_memory(tensor: Any) -> bool:
