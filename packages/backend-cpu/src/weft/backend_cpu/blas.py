@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import cache
 from threading import RLock
 from typing import Any
 
@@ -73,7 +74,7 @@ def in_turn(product: Any, left: Any, right: Any) -> Any:
 
 def by_vector(input: Any, other: Any) -> Any:
     """The product by a vector, or by a row or a column in each matrix of a batch, in compiled loops; else None."""
-    if input.dtype.char not in "fd" or not input.size or not other.size or not libraries.has_numba():
+    if input.dtype.char not in "fd" or not input.size or not other.size or (found := loops()) is None:
         return None
     shape: tuple[int, ...] = (-1,)
     if other.ndim == 1 < input.ndim:
@@ -86,12 +87,15 @@ def by_vector(input: Any, other: Any) -> Any:
         matrix, vector, shape = other.swapaxes(-1, -2), input[..., 0, :], (1, -1)
     else:
         return None
-    made = loops().product(matrix, vector)
+    made = found.product(matrix, vector)
     return made if made is None or len(shape) == 1 else made.reshape(*made.shape[:-1], *shape)
 
 
+@cache
 def loops() -> Any:
-    """The compiled loops, which bring Numba: imported when they are first wanted."""
+    """The compiled loops, which bring Numba: imported when they are first wanted; None without."""
+    if not libraries.has_numba():
+        return None
     from weft.backend_cpu.compiled.kernels import matrix_vector
 
     return matrix_vector
@@ -99,9 +103,10 @@ def loops() -> Any:
 
 def one_row(row: Any, weight: Any, bias: Any) -> Any:
     """`linear` of a single row in a compiled loop that reads the weight once; None where NumPy's is no slower."""
-    if weight.size < (MIN_SIZE_BY_VECTOR if weight.itemsize > 2 else MIN_SIZE) or not libraries.has_numba():
+    if weight.size < (MIN_SIZE_BY_VECTOR if weight.itemsize > 2 else MIN_SIZE) or row.dtype != weight.dtype:
         return None
-    return loops().row_product(row, weight, bias) if row.dtype == weight.dtype else None
+    found = loops()
+    return None if found is None else found.row_product(row, weight, bias)
 
 
 def linear(input: Any, weight: Any, bias: Any) -> Any:

@@ -432,6 +432,8 @@ class FastPath:
         try:
             if self.result is None:
                 return run(self.op, tensor._key, values, arrays, mask)
+            if self.result == "first" and (mask == 0 or (state.unrecorded and not local.grad_enabled)):
+                return wrap(self.op.run_kernel(tensor._key, arrays, values)[0], tensor._key)
             outputs = run_many(self.op, tensor._key, values, arrays, mask)
         except OutOfRange:  # the function has the words
             return None

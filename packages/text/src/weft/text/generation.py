@@ -103,7 +103,7 @@ def generate(
             added = added.where(running, tokens[:, length - 1 : length])
             for stop in stops:
                 running = running & (added != stop)
-        tokens[:, length] = added[:, 0]
+        tokens[:, length : length + 1] = added
         length += 1
         if stream is not None:
             stream(added[:, 0])

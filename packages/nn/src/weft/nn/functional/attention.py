@@ -8,7 +8,8 @@ from typing import Any
 import weft
 from weft import Tensor
 from weft.library.checks import values_at_hand, warn_caller
-from weft.library.declare import in_half_precision, op
+from weft.library.declare import composite, in_half_precision, op
+from weft.library.fast_paths import FastPath
 from weft.library.numerics import peaks
 from weft.library.state import local
 from weft.nn.functional._common import in_dtypes_of, in_single, require_flags, widened
@@ -21,7 +22,22 @@ from weft.ops.reductions import total as total_of
 from weft.random import generator_for
 
 
+def is_plain_attention(values: list[Any], arrays: list[Any]) -> bool:
+    """The arguments of `attention_op` for those of attention without mask and dropout, if the shapes fit."""
+    query, key, value = arrays[0].shape, arrays[1].shape, arrays[2].shape
+    if len(query) < 2 or query[:-2] != key[:-2] or key[:-1] != value[:-1] or query[-1] != key[-1]:
+        return False
+    is_causal, scale = values[3:]
+    options = [None, None, 1 / math.sqrt(query[-1] or 1) if scale is None else scale, is_causal]
+    values[3:], arrays[3:] = options, options
+    return True
+
+
+plain_attention = FastPath(prepare=is_plain_attention, takes="query key value is_causal scale", result="first")
+
+
 @in_half_precision
+@composite(fast_path=plain_attention)
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -162,6 +178,9 @@ def attention_op(
     ``drawn`` is multiplied with the weights: what dropout leaves of them.
     """
     return attention_op.op(query, key, value, mask, drawn, factor, is_causal)
+
+
+plain_attention.op = attention_op.op
 
 
 @attention_op.onnx

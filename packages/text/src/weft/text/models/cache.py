@@ -55,6 +55,7 @@ class KeyValueCache:
         shape = (batch_size, config.num_key_value_heads, max_length, config.head_dim)
         self.max_length = max_length
         self.length = 0  # the tokens seen so far; the decoder counts them when all blocks have theirs
+        self.rotation: tuple[Tensor, Tensor] | None = None  # cosines and sines of all positions, (max_length, D)
         self._layers = [
             (weft.zeros(shape, **options), weft.zeros(shape, **options)) for _ in range(config.num_hidden_layers)
         ]
@@ -66,3 +67,10 @@ class KeyValueCache:
         keys[:, :, self.length : end] = key.detach() if key.requires_grad else key
         values[:, :, self.length : end] = value.detach() if value.requires_grad else value
         return keys[:, :, first:end], values[:, :, first:end]
+
+    def rotation_of(self, length: int) -> tuple[Tensor, Tensor]:
+        """Return the cosines and sines of the positions of so many new tokens."""
+        assert self.rotation is not None
+        cos, sin = self.rotation
+        end = self.length + length
+        return cos[self.length : end], sin[self.length : end]

@@ -173,7 +173,9 @@ class Decoder(nn.Module):
                 f"positions; add fewer, or give generate a block_size of at most {self.config.max_position_embeddings}"
             )
         weight = self.tokens.weight
-        return KeyValueCache(self.config, batch_size, max_length, dtype=weight.dtype, device=weight.device)
+        cache = KeyValueCache(self.config, batch_size, max_length, dtype=weight.dtype, device=weight.device)
+        cache.rotation = self._rotation(weft.arange(max_length, device=weight.device), weight.dtype)
+        return cache
 
     def forward(
         self,
@@ -205,11 +207,14 @@ class Decoder(nn.Module):
         """
         start = 0 if cache is None else cache.length
         self._check(tokens, attention_mask, cache, start)
-        positions = _positions(tokens, start, attention_mask)
         x = self.tokens(tokens)
-        if self.config.is_gpt2:
-            x = x + self.positions(positions)
-        rotation = self._rotation(positions, x.dtype)
+        rotation = None
+        if cache is not None and cache.rotation is not None and attention_mask is None:
+            rotation = cache.rotation_of(tokens.shape[1])
+        else:
+            positions = _positions(tokens, start, attention_mask)
+            x = x + self.positions(positions) if self.config.is_gpt2 else x
+            rotation = self._rotation(positions, x.dtype)
         seen = {window: visible(tokens, start, window, attention_mask) for window in set(self.config.windows)}
         for block, window in zip(self.blocks, self.config.windows):
             x = block(x, rotation, seen[window], cache)
