@@ -101,9 +101,10 @@ class Captured:
         key = (spec, mode_now(), tuple(map(kind_of, leaves)))
         changed = ""
         for variant in self.variants.get(key, ()):
-            changed = variant.changed()
+            unchanged = variant.is_unchanged()
+            changed = "" if unchanged else variant.changed()
             if not changed:
-                return self.replay(variant, Invocation(self, key, args, kwargs, leaves, local.precision))
+                return self.replay(variant, Invocation(self, key, args, kwargs, leaves, local.precision), unchanged)
         if key in self.refusals:
             return self.function(*args, **kwargs)
         if sys.getprofile() is not None:  # somebody else looks at what runs
@@ -198,8 +199,8 @@ class Captured:
         lists = [each.recording for variants in self.variants.values() for each in variants]
         return "\n".join([*self.log, *map(str, lists)])
 
-    def replay(self, variant: Variant, call: Invocation) -> Any:
-        """Run the list; or the function, to compare both."""
+    def replay(self, variant: Variant, call: Invocation, unchanged: bool) -> Any:
+        """Run the list, with or without what may be run as it is; or the function, to compare both."""
         variant.replays += 1
         variant.waits = 0 if variant.ready else variant.waits + 1
         if variant.waits > MOST:
@@ -213,7 +214,7 @@ class Captured:
                 self.lock.release()
         if not variant.ready:
             return self.function(*call.args, **call.kwargs)
-        return variant.run(call)
+        return variant.run(call, unchanged)
 
     def audit(self, variant: Variant, call: Invocation) -> Any:
         """Run the function as it is, and drop the recording if it did something else."""
@@ -306,6 +307,9 @@ class Variant:
         self.seen_once = dict(passes)
         self.backward: dict[Any, BackwardProgram] = {}
         self.ready = not passes
+        self.outside = [call.guards for call in recording.calls if isinstance(call, Outside)]
+        self.all_guards = guards.joined(self.outside) if self.outside else guards
+        self.misses = 0
         self.make_program()
 
     def make_program(self) -> None:
@@ -339,6 +343,18 @@ class Variant:
         else:
             self.seen_once[kind] = made
 
+    def is_unchanged(self) -> bool:
+        """Whether all is as it was, also what may be run as it is."""
+        for tensor, grad in self.recording.started_with:
+            if tensor._grad is not grad:
+                return False
+        if self.all_guards is None or not self.all_guards.changed():
+            return self.all_guards is not None
+        self.misses += 1
+        if self.misses > MOST and self.outside:  # a learning rate that changes from step to step, say
+            self.all_guards = None
+        return False
+
     def changed(self) -> str:
         """What is no longer as it was when the function was recorded; empty where all is."""
         for tensor, grad in self.recording.started_with:
@@ -346,12 +362,15 @@ class Variant:
                 return "the gradient of a tensor"
         return self.guards.changed()
 
-    def run(self, call: Invocation) -> Any:
+    def run(self, call: Invocation, unchanged: bool) -> Any:
         """The results of a replay."""
         made, tensors = self.recording, call.tensors
-        states = [(each, each.get_state()) for each in made.generators] if made.outputs else []
         arrays: dict[int, Any] = {}
-        numbers = self.program.run(tensors, arrays)
+        if not made.outputs and isinstance(made.results, (Slot, type(None))):  # as it mostly is
+            self.program.run(tensors, arrays, unchanged)
+            return None if made.results is None else self.result(made.results, arrays)
+        states = [(each, each.get_state()) for each in made.generators] if made.outputs else []
+        numbers = self.program.run(tensors, arrays, unchanged)
         outputs = self.outputs(call, tensors, arrays, states) if made.outputs else []
 
         def result(value: Any) -> Any:

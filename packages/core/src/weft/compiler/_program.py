@@ -84,8 +84,13 @@ class Program:
         """The slots of the arrays that it makes."""
         return {slot for each in self.segments for slot in each.made}
 
-    def run(self, arguments: list[Any], arrays: dict[int, Any]) -> dict[int, Any]:
+    def run(self, arguments: list[Any], arrays: dict[int, Any], unchanged: bool = True) -> dict[int, Any]:
         """Replay it on the tensors among the arguments, and other arrays by slot, which the results join.
+
+        Parameters
+        ----------
+        unchanged : bool
+            Whether the owners of what may be run as it is are what they were.
 
         Returns
         -------
@@ -100,14 +105,15 @@ class Program:
         enabled = local.grad_enabled
         set_grad(False)
         try:
-            if self.whole is None or any(each.guards.changed() for each in self.outside):
+            if unchanged and self.whole is not None:
+                self.whole.run(arrays, numbers)
+            else:
                 self.run_parts(arrays, numbers, enabled)
                 give(recording.gradients, recording.keys, arrays)
-            else:
-                self.whole.run(arrays, numbers)
         finally:
             set_grad(enabled)
-        self.grow(recording.versions, arguments)
+        if recording.versions:
+            self.grow(recording.versions, arguments)
         return numbers
 
     def run_parts(self, arrays: dict[int, Any], numbers: dict[int, Any], enabled: bool) -> None:
@@ -250,9 +256,10 @@ class Segment:
 
     def add(self, call: Call) -> None:
         line = len(self.lines)
-        function = self.kernel_of(call) or repeated(call, self.recording) or run_as_op(call, self.recording)
-        self.names[f"k{line}"] = function
-        values = call.args
+        function, values = self.kernel_of(call), call.args
+        if function is None and call.made is not None:  # zeros, ones, numbers in order: the same each time
+            function, values = call.made.copy, {}
+        self.names[f"k{line}"] = function or run_as_op(call, self.recording)
         if isinstance(call.op, Declaration) and values.get("generator", "") is None:
             values = values | {"generator": default_generator_of(cpu)}
         args = ", ".join(self.written(value, line) for value in values.values())
@@ -262,7 +269,11 @@ class Segment:
                 self.last[slot.number] = line
         before = {slot.number for slot in slots_in(call.args)}
         left = self.target(call.result, before)
-        self.lines.append(f"{left}k{line}({args})")
+        known = before | self.made | set(self.recording.externals)
+        new = [slot.number for slot in targets if slot.number not in known]
+        scalars = [each for each in new if self.recording.shapes[each] == ()]  # of which a kernel may return NumPy's
+        as_arrays = "".join(f"; s{each} = {self.named(numpy.asarray)}(s{each})" for each in scalars)
+        self.lines.append(f"{left}k{line}({args}){as_arrays}")
         self.made |= {slot.number for slot in targets if slot.number not in before}
 
     def target(self, result: Any, before: set[int]) -> str:
@@ -326,29 +337,7 @@ class Segment:
         if isinstance(kernel, KernelBySize):
             size = math.prod(self.recording.shapes[first.number])
             kernel = kernel.large if size >= kernel.least else kernel.small
-        if has_scalars(call, self.recording):
-            return lambda *arrays: as_arrays(kernel(*arrays))
         return kernel
-
-
-def as_arrays(value: Any) -> Any:
-    """What a kernel returned, with NumPy's scalars as arrays."""
-    if isinstance(value, (tuple, list)):
-        return [as_arrays(each) for each in value]
-    return value if type(value) is numpy.ndarray else numpy.asarray(value)
-
-
-def has_scalars(call: Call, recording: Recording) -> bool:
-    """Whether a result has no dimensions: a kernel may return a scalar for it."""
-    return any(recording.shapes[slot.number] == () for slot in targets_of(call.result))
-
-
-def repeated(call: Call, recording: Recording) -> Any:
-    """A function that gives what an op of no values gives each time: zeros, ones, numbers in order."""
-    if call.made is None:
-        return None
-    template = call.made
-    return lambda *args: template.copy()
 
 
 def run_as_op(call: Call, recording: Recording) -> Any:
