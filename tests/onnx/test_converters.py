@@ -55,6 +55,7 @@ def test_a_module_agrees_with_onnxruntime(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", chosen(ops.CASES))
+@pytest.mark.filterwarnings("ignore:The reduce argument")
 def test_an_op_agrees_with_onnxruntime(name: str) -> None:
     for case in ops.CASES[name]:
         weft.manual_seed(0)

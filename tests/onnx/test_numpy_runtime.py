@@ -101,6 +101,7 @@ def test_a_module_agrees(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", chosen(ops.CASES))
+@pytest.mark.filterwarnings("ignore:The reduce argument")
 def test_an_op_agrees(name: str, tmp_path: Path) -> None:
     for case in ops.CASES[name]:
         weft.manual_seed(0)

@@ -109,3 +109,58 @@ def test_a_program_is_written_as_well():
 def test_an_argument_that_an_op_cannot_have_is_refused_with_its_line():
     with pytest.raises(weft.onnx.OnnxExporterError, match=r"nn::resample at test_onnx.py:\d+: weights that depend"):
         weft.onnx.export(nn.AdaptiveAvgPool2d((5, 2)), weft.ones(1, 1, 7, 7), dynamic_axes={"input": {2: "height"}})
+
+
+class Narrow(nn.Module):
+    def forward(self, x):
+        last = x.cummax(1)
+        return (
+            *(-x, x**2, x << 1, x >> 1, x.amax(1), x.min(0), x.max(), x @ x.t(), x.maximum(x.flip(1)), x.clamp(1, 5)),
+            *(x.all(), x.any(1), last.values, last.indices, x.sum(0), x.sort(1).values, x == 3, x // 2, x.float()),
+        )
+
+
+@pytest.mark.parametrize("dtype", [weft.int8, weft.uint8, weft.int16, weft.int32])
+def test_narrow_integers_are_valid_in_every_operator(dtype):
+    """ONNX's operators take few of them: they run in wider ones."""
+    x = weft.randint(0, 10, (3, 4)).to(dtype)
+    expected = flat(Narrow()(x))
+    made = weft.onnx.export(Narrow(), x).model_proto
+    onnx.checker.check_model(made, full_check=True)
+    if dtype is not weft.int16:  # onnxruntime has no Max of it
+        for found, wanted in zip(results(made, x), expected, strict=True):
+            assert found.dtype == wanted.dtype and (found == wanted).all()
+
+
+def test_an_operator_that_takes_no_integers_at_all_is_refused():
+    with pytest.raises(weft.onnx.OnnxExporterError, match=r"nn::unfold at .*: ONNX's Conv takes no weft.int64"):
+        weft.onnx.export(nn.Unfold(2), weft.ones(1, 1, 4, 4, dtype=weft.int64))
+
+
+class Rows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.GroupNorm(2, 4)
+
+    def forward(self, x):
+        parts = x.split(1, 1)[0], x[1:], x.flip(0), x.roll(1, 0), x.cumsum(0), x.softmax(1), x.diagonal(0, 1, 2)
+        return *parts, (x > 0).any(), (x > 0).all(), (x > 0).any(0), x.sum(0), self.norm(x), x.reshape(-1, 4), x @ x.mT
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4])
+def test_a_batch_may_be_empty(rows):
+    dims = {0: weft.export.Dim("rows")}
+    made = weft.onnx.export(Rows(), weft.randn(2, 4, 4), dynamic_shapes=(dims,)).model_proto
+    x = weft.randn(rows, 4, 4)
+    for found, wanted in zip(results(made, x), flat(Rows()(x)), strict=True):
+        assert found.shape == wanted.shape and weft.allclose(weft.from_numpy(found), weft.from_numpy(wanted), atol=1e-5)
+
+
+def flat(values):
+    return [each.detach().numpy() for each in weft.utils._pytree.tree_leaves(values)]
+
+
+def results(made, x):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, {session.get_inputs()[0].name: x.numpy()})

@@ -18,7 +18,7 @@ from weft.testing._samples import function_of, sample_inputs, sample_names
 EMPTY = ("core::empty", "core::empty_like", "core::empty_strided", "core::new_empty", "core::new_empty_strided")
 # Begins at random, and is an iteration over tensors.
 NOT_STANDALONE = {"core::linalg_lobpcg"}
-READS = {"core::item", "core::numpy", "core::tolist"}
+READS = {"core::item", "core::numpy", "core::tolist", "core::require_between"}
 OWN = ("core::", "nn::", "vision::")  # others may have declared ops in this process
 
 

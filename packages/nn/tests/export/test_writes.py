@@ -193,3 +193,47 @@ def test_what_depends_on_the_number_of_elements_of_a_mask_is_refused():
 
     with pytest.raises(UserError, match=r"core::nonzero at test_writes.py:\d+: the size of its result depends on val"):
         export(Program(scaled), (weft.randn(2, 4),))
+
+
+class Averages(nn.Module):
+    """Keeps averages in buffers that it assigns, one of which it never reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("average", weft.zeros(3))
+        self.register_buffer("last", weft.zeros(3), persistent=False)
+        self.register_buffer("unused", None)
+
+    def forward(self, x):
+        self.average = 0.5 * self.average + x.mean(0)
+        self.last = x.sum(0)
+        return x - self.average
+
+
+def test_buffers_that_are_assigned_are_written_each_time(tmp_path):
+    model, expected = Averages(), Averages()
+    average = model.average
+    program = export(model, (weft.ones(2, 3),), dynamic_shapes=({0: weft.export.Dim("rows")},))
+    assert model.average is average and not average.any()
+    weft.export.save(program, tmp_path / "file.pt2")
+    made = weft.export.load(tmp_path / "file.pt2").module()
+    for rows in (4, 1, 3):
+        x = weft.randn(rows, 3)
+        assert weft.equal(made(x), expected(x))
+    assert weft.equal(made.average, expected.average) and weft.equal(made.last, expected.last)
+
+
+def test_buffers_that_change_their_shape_are_refused():
+    class Growing(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("seen", weft.zeros(0))
+
+        def forward(self, x):
+            self.seen = weft.cat([self.seen, x])
+            return self.seen.sum()
+
+    model = Growing()
+    with pytest.raises(weft.export.UserError, match="a buffer of .*0,.* became one of"):
+        export(model, (weft.ones(2),))
+    assert model.seen.shape == (0,)

@@ -322,11 +322,13 @@ def running(name: str, pick: str) -> Any:
         """Of all prefixes, whose last extreme is found."""
         if not input.ndim:
             return [graph.Identity(input), graph.scalar(0)]
-        largest = pick == "maximum"
+        largest, element = pick == "maximum", input.dtype
+        if not input.dtype.is_floating_point:  # the fill is outside of what narrow integers reach
+            input = graph.cast(input, int64)
         rows = graph.prefixes(input, dim, graph.lowest(input) if largest else graph.highest(input))
         values = graph.reduce("ReduceMax" if largest else "ReduceMin", rows, [-1], False)
         places = graph.emit("ArgMax" if largest else "ArgMin", rows, axis=-1, keepdims=0, select_last_index=1)
-        return [graph.last_to(each, dim, input.ndim) for each in (values, places)]
+        return [graph.last_to(each, dim, input.ndim) for each in (graph.cast(values, element), places)]
 
     @declared.gradient("input")
     def _(grad, later_outputs, input_shape, dim):

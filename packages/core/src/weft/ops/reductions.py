@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from weft._dtypes.dtypes import bool_, element_type, get_default_dtype, int64
+from weft._dtypes.dtypes import bool_, element_type, get_default_dtype, int64, uint8
 from weft._engine.arrays import row_sums
 from weft._engine.dimensions import Deviation, Extreme, Extremum, Product, Variance
 from weft._engine.fast_paths import FastPath
@@ -965,8 +965,10 @@ def truth_over(name: str, doc: str, example: str) -> Any:
     def _(graph, input, dim, keepdim):
         truth = graph.truth(input)
         if name == "any":
-            return graph.any(truth, dim, keepdim)
-        return graph.Not(graph.any(graph.Not(truth), dim, keepdim))
+            found = graph.any(truth, dim, keepdim)
+        else:
+            found = graph.Not(graph.any(graph.Not(truth), dim, keepdim))
+        return graph.cast(found, input.dtype) if input.dtype is uint8 else found
 
     return declared
 

@@ -1078,7 +1078,8 @@ def _(graph, input, offset, dim1, dim2):
     order = [*(each for each in range(input.ndim) if each not in (dim1, dim2)), dim1, dim2]
     turned = graph.slice(graph.Transpose(input, perm=order), -1 if offset >= 0 else -2, abs(offset), None)
     rows, columns = (graph.size(turned, dim) for dim in (-2, -1))
-    flat = graph.Reshape(turned, graph.sizes([*[0] * (input.ndim - 2), -1]))
+    sizes = [graph.shape_of(turned, 0, -2)] if input.ndim > 2 else []
+    flat = graph.Reshape(turned, graph.Concat(*sizes, graph.Mul(rows, columns), axis=0), allowzero=1)
     step = graph.Add(columns, 1)
     places = graph.range(0, graph.Mul(graph.Min(rows, columns), step), step)
     return graph.Gather(flat, places, axis=input.ndim - 2)

@@ -264,7 +264,7 @@ def recording_of(mod: Module, leaves: Sequence[Any], in_spec: Any) -> Recording:
     copies = [each.detach().clone() if isinstance(each, weft.Tensor) else each for each in leaves]
     args, kwargs = tree_unflatten(copies, in_spec)
     with weft.random.fork_rng():
-        return record(lambda: mod(*args, **kwargs), [each for each in copies if isinstance(each, weft.Tensor)])
+        return record(lambda: mod(*args, **kwargs), [each for each in copies if isinstance(each, weft.Tensor)], mod)
 
 
 # The program

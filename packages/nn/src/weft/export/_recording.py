@@ -16,6 +16,7 @@ from weft.export.errors import UserError
 from weft.library import Interceptor
 from weft.library.checks import caller_line
 from weft.library.interceptors import OTHER_MEMORY, SIZES_FROM_VALUES
+from weft.nn import Module
 from weft.utils._pytree import tree_leaves, tree_map
 
 __all__ = ["Call", "Constant", "Recorder", "Recording", "Slot", "record", "slots_in"]
@@ -337,6 +338,15 @@ class Recorder(Interceptor):
 
     # The end
 
+    def assign(self, before: Any, after: Any) -> None:
+        """Note that a buffer is another tensor now: as a write of all of it."""
+        if kind_of(before) != kind_of(after):
+            raise UserError(
+                f"export: a buffer of {kind_of(before)} became one of {kind_of(after)}; what a program keeps has the "
+                "same shape and dtype each time"
+            )
+        self.made.mutations[self.place(before).storage.first.number] = self.slot(after)
+
     def restore(self) -> None:
         """Take back what the program wrote to tensors that were there before."""
         for array, before in reversed(self.undo):
@@ -402,12 +412,24 @@ def slots_in(value: Any) -> list[Slot]:
     return [each for each in tree_leaves(value, lambda each: isinstance(each, Slot)) if isinstance(each, Slot)]
 
 
-def record(function: Callable[[], Any], inputs: Sequence[Any]) -> Recording:
-    """Run a program, and note what it does."""
+def record(function: Callable[[], Any], inputs: Sequence[Any], module: Module | None = None) -> Recording:
+    """Run a program, and note what it does; the buffers of a module are what they were afterwards."""
     recorder = Recorder(inputs)
+    buffers = [
+        (owner._buffers, name, tensor)
+        for owner in (module.modules() if module is not None else ())
+        for name, tensor in owner._buffers.items()
+        if tensor is not None
+    ]
     try:
         with weft.no_grad(), recorder, traced_sizes(recorder.made.comparisons, recorder.known_slot):
             results = function()
+        for held, name, before in buffers:
+            after = held.get(name)
+            if after is not before and after is not None:
+                recorder.assign(before, after)
         return recorder.finish(results)
     finally:
+        for held, name, before in buffers:
+            held[name] = before
         recorder.restore()

@@ -121,7 +121,7 @@ class BuildingBlocks:
     def any(self, value: Any, dims: Iterable[int], keepdim: bool) -> Any:
         """Whether some of booleans along dimensions are true."""
         numbers = self.cast(value, weft.int32)
-        return self.cast(self.reduce("ReduceMax", numbers, dims, keepdim), weft.bool)
+        return self.Greater(self.reduce("ReduceMax", numbers, dims, keepdim), 0)  # of none the least number
 
     def count(self, value: Any, dims: Iterable[int]) -> Any:
         """How many elements some dimensions have together: an integer without dimensions."""
@@ -216,7 +216,7 @@ class BuildingBlocks:
         """A value moved along a dimension: its last part, and then its first."""
         if value.shape is not None and value.shape[dim] == 0:
             return self.Identity(value)
-        start = self.Mod(self.sizes([-shift]), self.size(value, dim))
+        start = self.Mod(self.sizes([-shift]), self.Max(self.size(value, dim), 1))
         return self.Concat(self.slice(value, dim, start, None), self.slice(value, dim, None, start), axis=dim)
 
     # Places

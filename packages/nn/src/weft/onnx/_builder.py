@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -17,6 +18,10 @@ UNARY = frozenset("Abs Exp Identity IsInf IsNaN Log Neg Not Reciprocal Relu Sign
 BOOLEAN = frozenset("And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Xor".split())
 INTEGER = frozenset("ArgMax ArgMin NonZero Shape Size".split())
 WITH_PLACES = frozenset("MaxPool TopK".split())  # their second output has the places of the first's elements
+
+
+# Dtypes that many operators do not take, and in which these compute the same.
+WIDER = {weft.int8: weft.int32, weft.int16: weft.int32, weft.uint8: weft.int32, weft.uint16: weft.int32}
 
 
 class OnnxExporterError(RuntimeError):
@@ -202,7 +207,9 @@ class GraphBuilder(BuildingBlocks):
         """
         from onnx import helper
 
-        like = next((each for each in inputs if isinstance(each, Value)), None)
+        place, like = next(((at, each) for at, each in enumerate(inputs) if isinstance(each, Value)), (0, None))
+        if like is not None and like.dtype is not None and not takes(op_type, self.opset, place, like.dtype):
+            return self.emit_wide(op_type, inputs, like.dtype, outputs=outputs, shape=shape, dtype=dtype, **attributes)
         given = ["" if each is None else self.value(each, like).name for each in inputs]
         while given and not given[-1]:
             given.pop()
@@ -217,6 +224,18 @@ class GraphBuilder(BuildingBlocks):
         if op_type in WITH_PLACES and outputs == 2:
             made[1].dtype = weft.int64
         return made[0] if outputs == 1 else made
+
+    def emit_wide(self, op_type: str, inputs: Sequence[Any], narrow: Any, **options: Any) -> Any:
+        """Add a node for inputs of a dtype that the operator does not take: it runs in a wider one."""
+        wide = WIDER.get(narrow)
+        place = next(at for at, each in enumerate(inputs) if isinstance(each, Value))
+        if wide is None or not takes(op_type, self.opset, place, wide):
+            self.refuse(f"ONNX's {op_type} takes no {narrow}; convert the input, as with .float()")
+        given = [self.cast(each, wide) if isinstance(each, Value) and each.dtype is narrow else each for each in inputs]
+        made = self.emit(op_type, *given, **options)
+        several = made if isinstance(made, list) else [made]
+        results = [self.cast(each, narrow) if each.dtype is wide else each for each in several]
+        return results if isinstance(made, list) else results[0]
 
     def cast(self, value: Value, dtype: Any) -> Value:
         """A value in another dtype."""
@@ -251,3 +270,13 @@ class GraphBuilder(BuildingBlocks):
             Always; the exporter adds the op and the line.
         """
         raise UnsupportedArguments(why)
+
+
+@functools.cache
+def takes(op_type: str, opset: int, place: int, dtype: Any) -> bool:
+    """Whether an input of an operator may be of a dtype, by ONNX's declaration."""
+    from onnx import defs, helper
+
+    schema = defs.get_schema(op_type, opset)
+    wanted = f"tensor({helper.tensor_dtype_to_string(onnx_dtype(dtype)).rpartition('.')[2].lower()})"
+    return wanted in schema.inputs[min(place, len(schema.inputs) - 1)].types

@@ -932,7 +932,9 @@ def _(batch):
 @group_norm_op.onnx
 def _(graph, input, weight, bias, groups, eps):
     """Each group as a channel of instance normalization."""
-    rows = graph.Reshape(input, graph.sizes([0, groups, -1]))
+    elements = graph.Mul(graph.count(input, range(2, input.ndim)), input.shape[1] // groups)
+    sizes = graph.size(input, 0), graph.sizes([groups]), graph.Reshape(elements, graph.sizes([1]))
+    rows = graph.Reshape(input, graph.Concat(*sizes, axis=0), allowzero=1)
     ones, zeros = (graph.full([groups], each, input.dtype) for each in (1.0, 0.0))
     normal = graph.Reshape(graph.InstanceNormalization(rows, ones, zeros, epsilon=eps), graph.shape_of(input))
     mean = graph.reduce("ReduceMean", rows, [-1], True)
