@@ -234,6 +234,6 @@ def test_buffers_that_change_their_shape_are_refused():
             return self.seen.sum()
 
     model = Growing()
-    with pytest.raises(weft.export.UserError, match="a buffer of .*0,.* became one of"):
+    with pytest.raises(weft.export.UserError, match=r"a buffer of .*0,.* became one of"):
         export(model, (weft.ones(2),))
     assert model.seen.shape == (0,)
