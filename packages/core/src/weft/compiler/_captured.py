@@ -28,6 +28,7 @@ from weft.utils._pytree import tree_flatten, tree_map
 
 __all__ = ["Captured", "captured_functions", "current"]
 
+KINDS = 64  # of calls that are told apart
 MOST = 8  # recordings of one function: for arguments, modes and attributes that differ
 
 
@@ -109,6 +110,8 @@ class Captured:
             return self.function(*args, **kwargs)
         if sys.getprofile() is not None:  # somebody else looks at what runs
             return self.function(*args, **kwargs)
+        if key not in self.calls and len(self.calls) >= KINDS:  # objects that are made for each call, or numbers
+            return self.function(*args, **kwargs)
         self.calls[key] = self.calls.get(key, 0) + 1
         if self.calls[key] == 1:
             with Execution() as seen:
@@ -137,7 +140,7 @@ class Captured:
             self.refuse(key, "gc.freeze() has hidden objects from the look at what a function changes")
             return self.function(*args, **kwargs)
         try:
-            guards = Guards(self.function, self.codes)
+            guards = Guards(self.function, self.codes, call.objects)
         except Refused as error:
             self.refuse(key, str(error))
             return self.function(*args, **kwargs)
@@ -281,6 +284,24 @@ class Invocation(NamedTuple):
     def tensors(self) -> list[Any]:
         """Those among the arguments."""
         return [each for each in self.leaves if isinstance(each, TensorBase)]
+
+    @property
+    def objects(self) -> list[Any]:
+        """What is among the arguments besides tensors and constants, such as a model."""
+        return [each.value for each in self.key[2] if isinstance(each, Same)]
+
+
+class Same:
+    """An object as part of a key: equal to itself alone. It is kept, lest another one gets its address."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 class Variant:
@@ -495,7 +516,12 @@ def kind_of(value: Any) -> Any:
         array = value._array
         leaf = value._node is None and value._view_base is None
         return value._key, getattr(array, "shape", None), getattr(array, "strides", None), value._requires_grad, leaf
-    return type(value), value if isinstance(value, (bool, int, float, str, type(None))) else id(value)
+    kind = type(value)
+    if kind in (float, complex, numpy.float64):
+        return kind, repr(value)  # which tells zeros apart
+    if isinstance(value, numpy.generic):
+        return kind, value.tobytes()
+    return (kind, value) if kind in CONSTANTS else Same(value)
 
 
 def named(function: Any) -> str:

@@ -16,7 +16,7 @@ import gc
 import operator
 import types
 from collections import OrderedDict
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from itertools import chain
 from typing import Any
 
@@ -38,6 +38,7 @@ __all__ = ["CONSTANTS", "Guards", "Refused", "mode_now"]
 SETTINGS = frozenset("param_groups get_last_lr get_lr last_epoch".split())
 CONTAINERS = (list, tuple, dict, set, frozenset)
 TABLES = (dict, OrderedDict, set)
+TABLES_OF_MODULES = frozenset(("_parameters", "_buffers", "_modules"))
 CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(...), range, dtype_class, device_class)
 # Tables of modules that are read where there are hooks, and by `state_dict` and `load_state_dict`.
 HOW_HOOKS_ARE_CALLED = frozenset(
@@ -48,7 +49,7 @@ FOR_STATE_DICTS = frozenset(
     "_load_state_dict_pre_hooks _load_state_dict_post_hooks".split()
 )
 KNOWN = (
-    *(*CONSTANTS, type, types.MethodDescriptorType, Generator, numpy.generic, numpy.dtype),
+    *(*CONSTANTS, types.MethodDescriptorType, Generator, numpy.generic, numpy.dtype),
     *(Declaration, Operation, Op),
 )
 written = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
@@ -82,6 +83,8 @@ class Guards:
     function : callable or object
     codes : dict
         The program's code that runs in it, with its globals: see `Execution`.
+    objects : sequence
+        Those among its arguments.
 
     Attributes
     ----------
@@ -94,7 +97,7 @@ class Guards:
         If it reaches something that cannot be compared.
     """
 
-    def __init__(self, function: Any, codes: dict[Any, dict[str, Any]]) -> None:
+    def __init__(self, function: Any, codes: dict[Any, dict[str, Any]], objects: Sequence[Any] = ()) -> None:
         self.root = function
         self.codes = codes
         self.dicts: list[dict[Any, Any]] = []
@@ -104,9 +107,16 @@ class Guards:
         self.named: list[tuple[dict[str, Any], str]] = []  # globals
         self.contexts: list[Any] = []
         self.tensors: list[Any] = []
+        self.objects: list[Any] = []  # with attributes
+        self.keyed: list[dict[Any, Any]] = []  # of the program's own, which may look for keys
+        self.in_program = True
+        self.bases: set[type] = set()
+        self.names = {name for code in codes for name in code.co_names}
         self.seen: dict[int, Any] = {}
         try:
             self.follow(function, getattr(function, "__name__", type(function).__name__))
+            for each in objects:
+                self.follow(each, "an argument")
             for code, space in codes.items():
                 self.follow_names(code, space)
             self.snapshot()
@@ -121,7 +131,7 @@ class Guards:
         if any(each.changed() for each in every):
             return None
         made = copy.copy(self)
-        for name in ("dicts", "empty", "lists", "cells", "functions", "contexts", "tensors"):
+        for name in ("dicts", "empty", "lists", "keyed", "objects", "cells", "functions", "contexts", "tensors"):
             found = {id(value): value for each in every for value in getattr(each, name)}
             setattr(made, name, list(found.values()))
         made.dicts += [each for each in made.empty if isinstance(each, dict)]
@@ -141,6 +151,9 @@ class Guards:
         chosen = [place for place, each in enumerate(self.values) if not is_itself(each)]
         self.choose = several(chosen)
         self.chosen = self.choose(self.values)
+        self.keys = list(map(tuple, self.keyed))
+        self.classes = list(map(type, self.objects))
+        self.attributes = [each.__dict__ for each in self.objects]
         self.items = list(chain.from_iterable(self.lists))
         self.lengths = list(map(len, self.lists))
         self.contents = [cell.cell_contents for cell in self.cells]
@@ -158,6 +171,10 @@ class Guards:
             return f"how many there are of {', '.join(map(str, next(filter(None, self.empty))))}"
         if not self.has_values():
             return self.changed_attribute()
+        if list(map(type, self.objects)) != self.classes:
+            return "the class of an object"
+        if not all(map(same, [each.__dict__ for each in self.objects], self.attributes)):
+            return "the attributes of an object"
         if self.lists and (
             list(map(len, self.lists)) != self.lengths
             or not all(map(same, chain.from_iterable(self.lists), self.items))
@@ -171,9 +188,8 @@ class Guards:
             return "a variable of the enclosing function"
         if self.contexts and not all(map(same, [each.get(None) for each in self.contexts], self.current)):
             return "a context variable"
-        for (place, name), content in zip(self.named, self.globals):
-            if place.get(name) is not content:
-                return f"the global {name}"
+        if self.named and not all(map(same, [place.get(name) for place, name in self.named], self.globals)):
+            return self.changed_global()
         if self.functions and not all(
             map(same, chain.from_iterable(map(written, self.functions)), chain.from_iterable(self.written))
         ):
@@ -191,9 +207,15 @@ class Guards:
         if len(values) != len(self.values) or not all(map(operator.is_, self.choose(values), self.chosen)):
             return False
         try:
-            return values == self.values
+            return values == self.values and list(map(tuple, self.keyed)) == self.keys
         except Exception:  # of an object that is there instead, and cannot be compared
             return False
+
+    def changed_global(self) -> str:
+        for (place, name), before in zip(self.named, self.globals):
+            if place.get(name) is not before:
+                return f"the global {name}"
+        return "a global"
 
     def changed_attribute(self) -> str:
         before = {id(each) for each in self.values}
@@ -209,6 +231,9 @@ class Guards:
         if id(value) in self.seen or isinstance(value, KNOWN) or value is NotImplemented:
             return
         self.seen[id(value)] = value
+        if isinstance(value, type):
+            self.follow_class(value, path)
+            return
         if hasattr(type(value), "_captured_function"):  # a captured function inside another one
             self.follow(value._captured_function, path)
             return
@@ -243,6 +268,8 @@ class Guards:
     def follow_container(self, value: Any, path: str) -> None:
         if isinstance(value, dict):
             self.dicts.append(value)
+            if self.in_program:
+                self.keyed.append(value)
         else:
             self.lists.append(value)
         for place, each in value.items() if isinstance(value, dict) else enumerate(value):
@@ -268,15 +295,31 @@ class Guards:
         """An object with attributes, and the methods of a class of the program's own."""
         held = vars(value)
         self.dicts.append(held)
-        unread = self.unread(held)
+        self.objects.append(value)
+        unread, outer = self.unread(held), self.in_program
+        ours = not is_of_library(type(value).__module__)
         for name, each in held.items():
             if name not in unread:
+                self.in_program = ours and name not in TABLES_OF_MODULES
                 self.follow(each, f"{path}.{name}")
-        for base in type(value).__mro__:
-            if not is_of_library(base.__module__):
-                for name, each in vars(base).items():
+        self.in_program = outer
+        for table in getattr(type(value), "_hooks_of_all_modules", ()):
+            self.follow(table, "a hook of all modules")
+        self.follow(type(value), path)
+
+    def follow_class(self, value: type, path: str) -> None:
+        """What classes of the program's own hold: methods, and what its code may read; of a library's, how they run."""
+        for base in value.__mro__:
+            if "forward" in vars(base) and base not in self.bases and is_of_library(base.__module__):
+                self.bases.add(base)
+                self.named.append((vars(base), "forward"))  # type: ignore[arg-type]
+            if not is_of_library(base.__module__) and base not in self.bases:
+                self.bases.add(base)
+                (table,) = (each for each in gc.get_referents(vars(base)) if type(each) is dict)
+                self.dicts.append(table)
+                for name, each in table.items():
                     inner = getattr(each, "__func__", getattr(each, "fget", each))
-                    if isinstance(inner, types.FunctionType):
+                    if isinstance(inner, types.FunctionType) or (name in self.names and not is_descriptor(each)):
                         self.follow(inner, f"{path}.{name}")
 
     def unread(self, held: dict[str, Any]) -> Set[str]:
@@ -319,11 +362,17 @@ class Guards:
             value = space[name]
             self.named.append((space, name))
             self.follow(value, name)
-            if isinstance(value, types.ModuleType) and not is_of_library(value.__name__):
+            if isinstance(value, types.ModuleType):
                 for inner in code.co_names:
                     if inner in vars(value):
                         self.named.append((vars(value), inner))
-                        self.follow(vars(value)[inner], f"{name}.{inner}")
+                        if not is_of_library(value.__name__):
+                            self.follow(vars(value)[inner], f"{name}.{inner}")
+
+
+def is_descriptor(value: Any) -> bool:
+    """Whether an attribute of a class gives something else when it is read."""
+    return hasattr(type(value), "__get__")
 
 
 def is_itself(value: Any) -> bool:

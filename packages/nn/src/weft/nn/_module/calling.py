@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from weft import Tensor
 from weft.nn._module import hooks
@@ -25,6 +25,14 @@ def _forward_unimplemented(self: Calling, *input: Any) -> None:
 
 class Calling(Hooks):
     """`__call__` of a module."""
+
+    # For whoever has to know whether a module's call is what it was.
+    _hooks_of_all_modules: ClassVar[tuple[dict[int, Any], ...]] = (
+        _global_forward_hooks,
+        _global_forward_pre_hooks,
+        _global_backward_hooks,
+        _global_backward_pre_hooks,
+    )
 
     # An attribute rather than a method, so that a subclass may give forward any signature.
     forward: Callable[..., Any] = _forward_unimplemented
