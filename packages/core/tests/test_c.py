@@ -26,6 +26,7 @@ def test_types_are_those_that_weft_has():
 def test_nothing_is_traced_and_nothing_logged():
     """Pyro asks for the state of tracing, TorchMetrics logs each metric."""
     assert _C._get_tracing_state() is None
+    assert _C._mps_is_available() == weft.backends.mps.is_available()  # pytorch-forecasting
     assert _C._get_accelerator() == (weft.accelerator.current_accelerator() or weft.device("cpu"))  # transformers
     assert _C._log_api_usage_once("a name") is None
 

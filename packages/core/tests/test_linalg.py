@@ -611,3 +611,10 @@ def test_dot_says_what_its_operands_are():
         weft.dot(weft.ones(2), weft.ones(2, dtype=weft.float64))
     with pytest.raises(TypeError, match="must be Tensor"):
         weft.dot(weft.ones(2), 1)
+
+
+@pytest.mark.parametrize("norm", [weft.norm, weft.linalg.vector_norm])
+@pytest.mark.parametrize("order", [-1, -weft.inf, weft.inf])
+def test_norms_without_an_identity_refuse_dims_without_elements(norm, order):
+    with pytest.raises(RuntimeError, match="does not have an identity"):
+        norm(weft.zeros(2, 0, 3), order, dim=1)

@@ -112,3 +112,28 @@ def test_constant_padding_keeps_the_format():
     padded = weft.constant_pad_nd(images, [1, 2], 0.5)
     assert padded.is_contiguous(memory_format=weft.channels_last)
     assert weft.equal(padded, weft.constant_pad_nd(images.contiguous(), [1, 2], 0.5))
+
+
+@pytest.mark.parametrize(
+    "copy", [weft.Tensor.clone, weft.Tensor.double, lambda x: x.to(weft.int32), lambda x: x.flip(0)]
+)
+def test_copies_of_expanded_tensors_keep_the_places_of_their_dimensions(copy):
+    row = weft.arange(3.0).reshape(1, 3).expand(2, 3)
+    assert copy(row).stride() == (3, 1)
+    assert copy(row).view(-1).tolist() == [0, 1, 2, 0, 1, 2]
+    assert copy(weft.zeros(3, 2).t().unsqueeze(0).expand(2, 2, 3)).stride() == (6, 1, 2)
+    assert weft.func.vmap(copy)(weft.zeros(4, 1, 3).expand(4, 2, 3)).stride() == (6, 3, 1)
+
+
+def test_a_copy_in_another_order_is_no_view(image):
+    x = weft.rand(2, 3, 4, 5, requires_grad=True)
+    for copy in (
+        x.clone(memory_format=weft.channels_last),
+        x.contiguous(memory_format=weft.channels_last),
+        x.to(memory_format=weft.channels_last),
+        x[:1].expand(2, 3, 4, 5).permute(1, 2, 0, 3).clone(),
+    ):
+        assert copy._base is None
+        assert copy._version == 0
+        copy.mul_(2).sum().backward()
+    assert weft.equal(x.grad[1], weft.full((3, 4, 5), 6.0))

@@ -1,5 +1,6 @@
 """vmap: a function of one example on a batch, against a loop."""
 
+import math
 from functools import partial
 
 import pytest
@@ -250,3 +251,18 @@ def test_as_strided_of_an_example_stays_inside_of_it():
 def test_data_of_an_example_is_refused():
     with pytest.raises(RuntimeError, match="not allowed"):
         vmap(lambda x: x.data)(X)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_rolled_without_dims_an_example_stays_in_itself(shape):
+    x = weft.arange(4 * math.prod(shape)).reshape(4, *shape)
+    assert weft.equal(vmap(lambda x: x.roll(1))(x), weft.stack([each.roll(1) for each in x]))
+    assert weft.equal(vmap(lambda x: x.roll(1))(weft.arange(3)), weft.arange(3))
+
+
+def test_second_derivatives_go_through_views():
+    y = weft.tensor([1.0, 2.0, 4.0])
+    products = weft.tensor([[2.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    assert weft.equal(weft.func.hessian(lambda y: (y[0] * y).sum())(y), products)
+    trace = weft.func.hessian(lambda y: y.diagonal().sum().square())(weft.eye(2)).reshape(4, 4)
+    assert trace.tolist() == [[2, 0, 0, 2], [0, 0, 0, 0], [0, 0, 0, 0], [2, 0, 0, 2]]

@@ -28,7 +28,7 @@ from weft.ops._lapack import LinAlgError, check_dtype, check_matrix, check_squar
 from weft.ops.joining import cat
 from weft.ops.matrices import matmul, vector_product
 from weft.ops.matrix_functions import matrix_exp, matrix_power, tolerances
-from weft.ops.softmax import exponent
+from weft.ops.softmax import exponent, require_elements
 from weft.ops.softmax import vector_norm as vector_norm_op
 from weft.ops.views import diagonal as any_diagonal
 from weft.types import DType
@@ -995,10 +995,7 @@ def vector_norm(
     if not isinstance(ord, (int, float)):
         raise TypeError(f"{name}(): argument 'ord' must be a number, not {type(ord).__name__}")
     dims = wrap_dims(name, None if dim == () or dim == [] else dim, input.ndim)
-    if not input.numel() and (ord < 0 or ord == math.inf) and any(input.shape[d] == 0 for d in dims):
-        raise RuntimeError(
-            f"{name} cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
-        )
+    require_elements(name, input, ord, dims)
     return vector_norm_op.op(input, exponent(name, ord), dims, bool(keepdim))
 
 

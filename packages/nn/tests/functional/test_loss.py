@@ -269,3 +269,26 @@ def test_infinite_ctc_losses_that_count_as_zero_have_no_gradient(reduction):
     assert weft.isfinite(scores.grad).all()
     assert not scores.grad[:, 1].any()
     assert scores.grad[:, 0].any()
+
+
+@pytest.mark.parametrize("loss", [F.nll_loss, F.cross_entropy])
+def test_weights_of_classes_that_require_grad_are_refused(loss):
+    weight = weft.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="not differentiable with respect to argument 'weight'"):
+        loss(weft.zeros(2, 3), weft.tensor([0, 1]), weight)
+    with weft.no_grad():
+        loss(weft.zeros(2, 3), weft.tensor([0, 1]), weight)
+
+
+def test_nan_is_no_excess_over_a_margin():
+    scores = weft.tensor([[0.0, math.nan, 2.0]], requires_grad=True)
+    loss = F.multi_margin_loss(scores, weft.tensor([0]))
+    loss.backward()
+    assert loss.item() == 1.0
+    assert weft.allclose(scores.grad, weft.tensor([[-1 / 3, 0.0, 1 / 3]]))
+
+
+def test_a_variance_without_bounds_makes_a_loss_of_infinity():
+    loss = F.gaussian_nll_loss(weft.tensor([1.0, 1.0]), weft.zeros(2), weft.tensor([math.inf, 0.0]), reduction="none")
+    assert loss[0].item() == math.inf
+    assert loss[1].item() == pytest.approx(0.5 * (math.log(1e-6) + 1e6))

@@ -77,6 +77,11 @@ def _get_accelerator(check: bool | None = None) -> weft.device:
     return weft.accelerator.current_accelerator() or weft.device("cpu")
 
 
+def _mps_is_available() -> bool:
+    """Whether tensors can be put on an Apple graphics processor: pytorch-forecasting's tests replace it."""
+    return weft.backends.mps.is_available()
+
+
 def _log_api_usage_once(event: str) -> None:
     """Do nothing: no log of what is used is kept. TorchMetrics calls it for each metric."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from weft._engine.dispatch import Op
@@ -74,7 +75,10 @@ class Norm(FastPath):
                 return False
             order = float(order)
         values[1] = arrays[1] = order
-        return type(order) is float
+        if type(order) is not float:
+            return False
+        size: int = arrays[0].size
+        return size != 0 or 0 <= order < math.inf  # other norms of no elements are refused
 
 
 class Extreme(FastPath):

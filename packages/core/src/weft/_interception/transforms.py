@@ -97,8 +97,8 @@ class Level:
         """The array that the function sees of a tensor."""
         return wrapped.value._array
 
-    def adopt(self, tensor: Any) -> Wrapped:
-        """The record for a tensor of the levels below, so that a tensor of this level can be written into it."""
+    def adopt(self, tensor: Any, source: Any) -> Wrapped:
+        """The record for a tensor of the levels below, so that ``source``, of this level, can be written into it."""
         raise NotImplementedError
 
     def keep_history(self, target: Any, source: Any) -> None:
@@ -273,17 +273,17 @@ def write(name: str, target: Any, source: Any) -> None:
     source = settled(source)
     level = innermost([settled(target), source])
     if not level.holds(target):
-        adopt(target, level)
+        adopt(target, level, source)
     level.write(record_of(target), source)
     bump(target, name)
     level.keep_history(target, source)
 
 
-def adopt(tensor: Any, level: Level) -> None:
-    """Wrap a tensor in place, its base and the other views of it too: what is written to it is of that level."""
+def adopt(tensor: Any, level: Level, source: Any) -> None:
+    """Wrap a tensor in place, its base and the other views of it too: ``source``, of that level, is written to it."""
     base = tensor._view_base
     if base is None:
-        become(tensor, level.adopt(tensor))
+        become(tensor, level.adopt(tensor, source))
         counter = tensor._version_counter
         for reference in () if counter is None or counter.views is None else counter.views:
             other = reference()
@@ -291,7 +291,7 @@ def adopt(tensor: Any, level: Level) -> None:
                 become(other, level.apply_view_fn(record_of(tensor), other._view_fn))
         return
     if not level.holds(base):
-        adopt(base, level)
+        adopt(base, level, source)
     if not level.holds(tensor):
         become(tensor, level.apply_view_fn(record_of(base), tensor._view_fn))
 

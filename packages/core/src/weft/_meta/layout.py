@@ -55,52 +55,6 @@ def order_of_copy(shape: Ints, strides: Ints, itemsize: int) -> Sequence[int]:
     return sorted(range(ndim), key=lambda dim: -abs(strides[dim]))
 
 
-def order_of_result(ndim: int, operands: Sequence[tuple[Ints, Ints]]) -> list[int]:
-    """The order of dimensions in which NumPy's iterator lays out a new result of operands, the outermost first.
-
-    Parameters
-    ----------
-    ndim : int
-        Of the result.
-    operands : sequence of (shape, strides)
-        They are broadcast; what is repeated has no say.
-    """
-    steps = [aligned_strides(ndim, shape, strides) for shape, strides in operands]
-    order: list[int] = []  # the innermost first, as the iterator sorts them
-    for dim in reversed(range(ndim)):
-        place = len(order)
-        for position in reversed(range(len(order))):
-            outer = is_outer(steps, order[position], dim)
-            if outer is None:
-                continue
-            if not outer:
-                break
-            place = position
-        order.insert(place, dim)
-    return order[::-1]
-
-
-def aligned_strides(ndim: int, shape: Ints, strides: Ints) -> Ints:
-    """The strides of a broadcast operand: 0 along what is repeated."""
-    own = tuple([0 if size == 1 else stride for size, stride in zip(shape, strides)])
-    return (0,) * (ndim - len(shape)) + own
-
-
-def is_outer(steps: Sequence[Ints], inner: int, dim: int) -> bool | None:
-    """Whether a dimension is to lie outside of another; None if the operands do not say.
-
-    Where they disagree, C order wins.
-    """
-    found: bool | None = None
-    for strides in steps:
-        if strides[dim] and strides[inner]:
-            if abs(strides[inner]) <= abs(strides[dim]):
-                found = False
-            elif found is None:
-                found = True
-    return found
-
-
 def reshaped(shape: Ints, strides: Ints, new: Ints, itemsize: int) -> Ints | None:
     """The strides of a view under another shape; None if it takes a copy."""
     if math.prod(shape) == 0:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 
 from weft._meta.array import MetaArray, laid_out, normal_axes, shape_of
-from weft._meta.layout import Ints, broadcast_shape, is_c_contiguous, order_of_result
+from weft._meta.layout import Ints, broadcast_shape, is_c_contiguous
+from weft._tensor.layout import order_of_result
 
 
 def run(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -48,7 +48,7 @@ class GradLevel(Level):
         keep_call(op, outputs, args, several, self.holds)
         return tuple(outputs) if several else outputs[0]
 
-    def adopt(self, tensor: Any) -> Wrapped:
+    def adopt(self, tensor: Any, source: Any) -> Wrapped:
         return Wrapped(self, twin(tensor))
 
     def apply_view_fn(self, base: Wrapped, view_fn: Any) -> Wrapped:

@@ -72,8 +72,10 @@ class DualLevel(Level):
         keep_call(op, made, args, isinstance(result, tuple))
         return tuple(made) if isinstance(result, tuple) else made[0]
 
-    def adopt(self, tensor: Any) -> Wrapped:
-        return Wrapped(self, twin(tensor), tangent=tensor.new_zeros(tensor.shape))
+    def adopt(self, tensor: Any, source: Any) -> Wrapped:
+        tangent = self.tangent(source)
+        like = tensor if tangent is None else tangent  # which another level may hold, as the batches of a Jacobian
+        return Wrapped(self, twin(tensor), tangent=like.new_zeros(tensor.shape))
 
     def apply_view_fn(self, base: Wrapped, view_fn: Any) -> Wrapped:
         return Wrapped(self, apply_view_fn(view_fn, base.value), tangent=apply_view_fn(view_fn, base.tangent))

@@ -92,7 +92,7 @@ class BatchLevel(Level):
             link_view(out, args, op, index)
         return out
 
-    def adopt(self, tensor: Any) -> Wrapped:
+    def adopt(self, tensor: Any, source: Any) -> Wrapped:
         raise RuntimeError(
             "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor in extra_args "
             "that stands for a batch, while self is one tensor for all examples. Use the out-of-place variant, or make "

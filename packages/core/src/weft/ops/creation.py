@@ -54,6 +54,7 @@ from weft._tensor.layout import (
     is_channels_last,
     is_strided,
     order_of,
+    order_of_result,
     preserve_format,
     sparse_coo,
 )
@@ -1413,8 +1414,22 @@ def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor
     (tensor([1., 1.]), tensor([0., 0.]))
     """
     if memory_format is None or memory_format is preserve_format:
-        return clone.op(input)
+        return written_out(input) if repeats(input) else clone.op(input)
     return reordered("clone", input, memory_format)
+
+
+def repeats(input: Any) -> bool:
+    """Whether elements of a strided tensor are in several places, as those of an expanded one are."""
+    return 0 in input._array.strides and input._array.ndim > 1
+
+
+def written_out(input: Any) -> Any:
+    """A dense copy of a tensor that repeats elements: dimensions along which it does keep their places.
+
+    NumPy would put them innermost, as their strides are the smallest, and a view of all elements would be refused.
+    """
+    array = input._array
+    return copied_in(order_of_result(array.ndim, [(array.shape, array.strides)]), input)
 
 
 def reordered(name: str, input: Any, format: Any) -> Any:
@@ -1422,7 +1437,16 @@ def reordered(name: str, input: Any, format: Any) -> Any:
     order = order_of(name, format, input._array.ndim)
     if order is None:
         return contiguous_copy.op(input)
-    return in_original_order(contiguous_copy.op(input.permute(order)), order)
+    return copied_in(order, input)
+
+
+def copied_in(order: Sequence[int], input: Any) -> Any:
+    """A copy whose dimensions lie in memory in this order."""
+    if all(dim == place for place, dim in enumerate(order)):
+        return contiguous_copy.op(input)
+    made = in_original_order(contiguous_copy.op(input.permute(order)), order)
+    made._view_base = made._version_counter = None  # nobody has the tensor that it is a view of
+    return made
 
 
 def in_original_order(permuted: Any, order: Sequence[int]) -> Any:
@@ -1607,9 +1631,9 @@ def to(
     if dtype is not None and dtype is not input._key.dtype:
         element = element_type("to", dtype)
         if element is not input._key.dtype:
-            input, copy = convert.op(input, element), False
+            input, copy = convert.op(written_out(input) if repeats(input) else input, element), False
     if memory_format is None or memory_format is preserve_format:
-        return clone.op(input) if copy else input
+        return clone(input) if copy else input
     if input is given and not copy and memory_format is format_of(input._array):
         return input
     return input.clone(memory_format=memory_format) if input is given else input.contiguous(memory_format=memory_format)
@@ -1625,7 +1649,9 @@ def format_of(array: Any) -> Any:
 def conversion(name: str, element: dtype) -> Any:
     def convert_to(self: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
         if memory_format is None:
-            return self if self._key.dtype is element else convert.op(self, element)
+            if self._key.dtype is element:
+                return self
+            return convert.op(written_out(self) if repeats(self) else self, element)
         return self.to(element, memory_format=memory_format)
 
     convert_to.__name__ = f"_{name}"

@@ -31,7 +31,7 @@ from weft.ops._geometry import (
 )
 from weft.ops._numerics import constant, is_numpy
 from weft.ops._positions import check_positions, positioned, waits
-from weft.ops.creation import arange, contiguous_copy, empty
+from weft.ops.creation import arange, contiguous_copy, empty, repeats, written_out
 from weft.ops.views import diagonal, embed, expand, narrow, reshape
 from weft.types import Scalar
 
@@ -736,7 +736,7 @@ def flip(input: Tensor, *args: int | Sequence[int], dims: Sequence[int] | None =
     tensor([3, 2, 1])
     """
     along = integers("flip", one_by_one("flip", args, dims, "dims"), "dims")
-    return flip.op(input, wrap_dims("flip", along, input.ndim))
+    return flip.op(written_out(input) if repeats(input) else input, wrap_dims("flip", along, input.ndim))
 
 
 @flip.kernel
@@ -793,7 +793,6 @@ def flipud(input: Tensor) -> Tensor:
 @op(
     "roll",
     dtypes=ALL_DTYPES,
-    vmap="along_dims",
     linear="input",
     fast_path=Roll(dtypes="any"),
 )
@@ -859,6 +858,16 @@ def rolled(xp: Any, input: Any, shift: int, dim: int) -> Any:
 @roll.gradient("input")
 def _(grad, shifts, dims):
     return roll.op(grad, tuple(-each for each in shifts), dims)
+
+
+@roll.vmap
+def _(batch):
+    input, shifts, dims = batch.with_all()
+    if dims:
+        return roll.op(input, shifts, tuple(dim + 1 for dim in dims))
+    if input.ndim == 1:  # examples of one element
+        return input.clone()
+    return roll.op(input.flatten(1), shifts, (1,)).reshape(input.shape)
 
 
 @composite("rot90")

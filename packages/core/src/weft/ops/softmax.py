@@ -350,13 +350,24 @@ def norm(
         return lazy("nuclear_norm")(input, dim, keepdim)
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"norm: order {p!r} is not supported; p is a number, 'fro' or 'nuc'")
-    power = 2 if p is None or p == "fro" else p
-    return vector_norm.op(
-        input,
-        exponent("norm", power),
-        wrap_dims("norm", None if dim == () or dim == [] else dim, input.ndim),
-        keepdim,
-    )
+    power = exponent("norm", 2 if p is None or p == "fro" else p)
+    dims = wrap_dims("norm", None if dim == () or dim == [] else dim, input.ndim)
+    require_elements("norm", input, power, dims)
+    return vector_norm.op(input, power, dims, keepdim)
+
+
+def require_elements(name: str, input: Any, power: float, dims: Sequence[int]) -> None:
+    """A norm of no elements is 0, where it is a sum of powers; others have no such value.
+
+    Raises
+    ------
+    RuntimeError
+        For the other ones, along a dim without elements.
+    """
+    if not input.numel() and (power < 0 or power == math.inf) and any(input.shape[dim] == 0 for dim in dims):
+        raise RuntimeError(
+            f"{name} cannot compute the {power} norm on an empty tensor because the operation does not have an identity"
+        )
 
 
 def exponent(name: str, value: Any) -> float:

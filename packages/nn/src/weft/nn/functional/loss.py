@@ -300,7 +300,7 @@ def nll_loss(
     IndexError
         If a class is out of range.
     ValueError, RuntimeError
-        If shapes do not fit together.
+        If shapes do not fit together, or ``weight`` requires grad.
 
     Examples
     --------
@@ -309,21 +309,15 @@ def nll_loss(
     tensor(1.3863)
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
-    return picked_loss("nll_loss", input, target, weight, reduction, ignore_index)
-
-
-def picked_loss(
-    name: str, input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, ignore_index: int
-) -> Tensor:
-    """`nll_loss`, after the checks."""
-    check_reduction(name, reduction)
-    ignore_index = whole_number(name, "ignore_index", ignore_index)
-    check_classes(name, input, target, weight)
+    check_reduction("nll_loss", reduction)
+    ignore_index = whole_number("nll_loss", "ignore_index", ignore_index)
+    check_classes("nll_loss", input, target, weight)
+    options = (weight, reduction, ignore_index)
     if input._array.ndim > 1:
-        loss: Tensor = positioned(name, IndexError, nll_loss_op.op, input, target, weight, reduction, ignore_index)[0]
+        loss: Tensor = positioned("nll_loss", IndexError, nll_loss_op.op, input, target, *options)[0]
         return loss
     one, chosen = input.reshape(1, input.shape[0], 1), target.reshape(1, 1)
-    loss = positioned(name, IndexError, nll_loss_op.op, one, chosen, weight, reduction, ignore_index)[0]
+    loss = positioned("nll_loss", IndexError, nll_loss_op.op, one, chosen, *options)[0]
     return loss.reshape(target.shape) if reduction == "none" else loss
 
 
@@ -355,6 +349,11 @@ def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
         raise RuntimeError(
             f"{name}: expected scalar type {input.dtype.scalar_type_name} but found {weight.dtype.scalar_type_name}: "
             "weight needs the dtype of the input"
+        )
+    if weight is not None and weight.requires_grad and weft.is_grad_enabled():
+        raise RuntimeError(
+            f"{name}: the loss is not differentiable with respect to argument 'weight'; this input cannot have "
+            "requires_grad True: pass weight.detach()"
         )
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(
@@ -701,18 +700,11 @@ def cross_entropy(
             )
         check_classes("cross_entropy", input, target, weight)
         check_class_range("cross_entropy", target, input._array.shape[ndim > 1], ignore_index)
-    elif ignore_index >= 0:
+        return entropy_of_classes(input, target, weight, reduction, ignore_index, label_smoothing)
+    if ignore_index >= 0:
         raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
     dim = 0 if ndim == 1 else 1
-    if not by_probability and (weight is None or not weight.requires_grad):
-        return entropy_of_classes(input, target, weight, reduction, ignore_index, label_smoothing)
-    logarithms = log_softmax_op.op(input, dim)
-    if by_probability:
-        return entropy_of_probabilities(logarithms, target, weight, reduction, label_smoothing, dim)
-    loss = picked_loss("cross_entropy", logarithms, target, weight, reduction, ignore_index)
-    if label_smoothing == 0:
-        return loss
-    return smoothed(loss, logarithms, target, weight, reduction, label_smoothing, ignore_index, dim)
+    return entropy_of_probabilities(log_softmax_op.op(input, dim), target, weight, reduction, label_smoothing, dim)
 
 
 def entropy_of_classes(
@@ -1449,7 +1441,8 @@ def gaussian_nll_loss(
         raise ValueError(f"gaussian_nll_loss: {reduction} is not valid; choose 'none', 'mean' or 'sum'")
     if values_known(variance) and bool((variance < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")
-    variance = variance + (variance.detach().clamp_min(eps) - variance.detach())
+    raised = variance + (eps - variance.detach())  # whose gradient is that of the variance
+    variance = weft.where(variance < eps, raised, variance)
     loss = 0.5 * (variance.log() + (input - target).square() / variance)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
@@ -1706,7 +1699,8 @@ def multi_margin_loss(
             f"input {list(input.shape)}. Expected target size [{rows.shape[0]}], but got {list(target.shape)}"
         )
     check_class_range("multi_margin_loss", target, classes, -1 - classes, RuntimeError)
-    excess = (margin - rows.gather(1, index) + rows).clamp_min(0)
+    excess = margin - rows.gather(1, index) + rows
+    excess = weft.where(excess > 0, excess, 0)  # nan is no excess
     if p == 2:
         excess = excess.square()
     if weight is not None:
