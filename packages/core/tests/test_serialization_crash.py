@@ -154,3 +154,13 @@ def test_saving_copies_no_tensor(tmp_path):
     finally:
         tracemalloc.stop()
     assert peak < SIZE // 8
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name are Linux's")
+def test_of_a_save_that_is_killed_while_it_writes_nothing_stays(tmp_path):
+    code = (
+        "import os, sys; from weft.serialization._archive import replacing\n"
+        "with replacing(sys.argv[1]) as file: file.write(bytes(10000)); file.flush(); os._exit(9)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "model.pt")], check=False)
+    assert done.returncode == 9 and os.listdir(tmp_path) == []

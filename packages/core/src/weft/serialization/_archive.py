@@ -404,7 +404,8 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of ``path`` when all went well, and is gone when not.
 
     The new file stands in the same folder, is written to disk, and is then renamed: whoever opens
-    ``path`` at any time, also after a crash, sees the old content or the new, whole. A symbolic
+    ``path`` at any time, also after a crash, sees the old content or the new, whole. Where the system
+    has files without a name, it has none before it is whole: of a process that is killed nothing stays. A symbolic
     link keeps pointing where it points; an existing file's permissions are kept. What is no regular
     file (a pipe, ``/dev/null``) is written to directly.
     """
@@ -421,22 +422,42 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:  # an interrupt may come as soon as the file is there
-        try:
-            descriptor = os.open(temporary, flags, 0o666)  # less the umask, as open() would
-        except FileNotFoundError:
-            raise RuntimeError(f"save: the folder {folder!r} does not exist; make it with os.makedirs") from None
+        descriptor = _unnamed(folder)
+        has_name = descriptor is None
+        if descriptor is None:
+            try:
+                descriptor = os.open(temporary, flags, 0o666)  # less the umask, as open() would
+            except FileNotFoundError:
+                raise RuntimeError(f"save: the folder {folder!r} does not exist; make it with os.makedirs") from None
         with open(descriptor, "wb") as file:
             if mode is not None:
-                os.chmod(temporary, stat.S_IMODE(mode))
+                os.chmod(temporary if has_name else descriptor, stat.S_IMODE(mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if not has_name:
+                # With a descriptor, which an absolute path does not need, Python follows the link there.
+                os.link(f"{DESCRIPTORS}/{file.fileno()}", temporary, src_dir_fd=file.fileno())
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
     _sync_folder(folder)
+
+
+DESCRIPTORS = "/proc/self/fd"
+
+
+def _unnamed(folder: str) -> int | None:
+    """Open a file without a name in a folder, which `os.link` names; None where there is no such thing."""
+    flag = getattr(os, "O_TMPFILE", 0)
+    if not flag or not os.path.isdir(DESCRIPTORS):
+        return None
+    try:
+        return os.open(folder, os.O_WRONLY | flag, 0o666)
+    except OSError:
+        return None  # the folder's file system has none, or the error of a file with a name is to be raised
 
 
 def _sync_folder(folder: str) -> None:

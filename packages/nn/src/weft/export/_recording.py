@@ -233,7 +233,8 @@ class Recorder(Interceptor):
         if short in SIZES_FROM_VALUES:
             raise UserError(
                 f"{op.name} at {program_line()}: the size of its result depends on values, which no graph knows. "
-                "Choose with weft.where or masked_fill in place of a mask between brackets"
+                "Choose with weft.where or masked_fill in place of a mask between brackets; of a program that selects "
+                "by values (a detector's boxes), export the part before, and select outside"
             )
         raise UserError(
             f"{op.name} at {program_line()}: the program reads a value of a tensor, and what it then does would be "
