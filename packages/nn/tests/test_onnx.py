@@ -164,3 +164,28 @@ def results(made, x):
     onnxruntime = pytest.importorskip("onnxruntime")
     session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
     return session.run(None, {session.get_inputs()[0].name: x.numpy()})
+
+
+def test_weights_may_stand_in_a_file_of_their_own(tmp_path):
+    model, x = nn.Sequential(nn.Linear(30, 40), nn.Linear(40, 3)), weft.randn(2, 30)
+    path = tmp_path / "model.onnx"
+    made = weft.onnx.export(model, x, path, external_data=True)
+    whole = made.model_proto.SerializeToString(deterministic=True)
+    assert path.stat().st_size < 2500 and written(model, x) == whole
+    (data,) = tmp_path.glob("model.onnx-*.data")
+    onnx.checker.check_model(path, full_check=True)
+    onnxruntime = pytest.importorskip("onnxruntime")
+    (found,) = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"input": x.numpy()})
+    assert weft.allclose(weft.from_numpy(found), model(x), atol=1e-5)
+    assert weft.allclose(weft.onnx.load(path)(x), model(x), atol=1e-5)
+    before = data.read_bytes()
+    made.save(path, external_data=True)
+    assert data.read_bytes() == before
+    weft.onnx.export(nn.Linear(30, 40), x, path, external_data=True)
+    assert len(list(tmp_path.glob("*.data"))) == 1 and not data.exists()
+
+
+def test_models_over_the_limit_get_a_file_for_their_weights(tmp_path, monkeypatch):
+    monkeypatch.setattr("weft.onnx._export.MOST_INSIDE", 1000)
+    weft.onnx.export(nn.Linear(30, 40), weft.ones(1, 30), tmp_path / "model.onnx")
+    assert len(list(tmp_path.glob("model.onnx-*.data"))) == 1

@@ -11,6 +11,7 @@ from weft.export import Dim, ExportedProgram
 from weft.export._export import check_arguments, named_arguments, names_of, program_of
 from weft.export.dynamic_shapes import dims_of
 from weft.nn import Module
+from weft.onnx._external_data import MOST_INSIDE, bytes_of_weights, save_with_data
 from weft.onnx._writer import model_of
 from weft.serialization._archive import replacing
 from weft.utils._pytree import tree_leaves
@@ -34,15 +35,24 @@ class ONNXProgram:
         self.model_proto = model_proto
         self.exported_program = exported_program
 
-    def save(self, destination: str | os.PathLike[str]) -> None:
+    def save(self, destination: str | os.PathLike[str], *, external_data: bool | None = None) -> None:
         """Write the file: it is there whole, or as it was before.
 
         Parameters
         ----------
         destination : path
+        external_data : bool, optional
+            Whether weights stand in a file of their own beside it, ``<name>-<digest>.data``; default: if they are more
+            than ONNX's files hold, 2 GB.
         """
+        path = os.fspath(destination)
+        if external_data is None:
+            external_data = bytes_of_weights(self.model_proto) > MOST_INSIDE
+        if external_data:
+            save_with_data(self.model_proto, path)
+            return
         content = self.model_proto.SerializeToString(deterministic=True)
-        with replacing(os.fspath(destination)) as file:
+        with replacing(path) as file:
             file.write(content)
 
 
@@ -60,6 +70,7 @@ def export(
     training: Any = None,
     export_params: bool = True,
     verbose: bool | None = None,
+    external_data: bool | None = None,
     **options: Any,
 ) -> ONNXProgram:
     """Write a module as an ONNX file.
@@ -84,6 +95,8 @@ def export(
         names for what follows from the inputs.
     training : TrainingMode, optional
         EVAL (default): the module is exported in eval mode; PRESERVE: in the mode that it has.
+    external_data : bool, optional
+        As `ONNXProgram.save` takes it.
     export_params, verbose, **options
         Taken for programs that give them, and without effect.
 
@@ -112,7 +125,7 @@ def export(
         if hasattr(f, "write"):
             f.write(made.model_proto.SerializeToString(deterministic=True))
         else:
-            made.save(f)
+            made.save(f, external_data=external_data)
     return made
 
 
