@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import weft
@@ -291,3 +292,14 @@ def test_nothing_times_a_logarithm_that_there_is_not_has_no_gradient(other):
     (weft.xlogy(x, other) * 0).sum().backward()
     (weft.special.xlog1py(x, other - 1) * 0).sum().backward()
     assert x.grad.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64, weft.float16, weft.int32])
+def test_a_number_by_a_tensor_is_its_reciprocal_times_the_number(dtype):
+    """As PyTorch rounds it; the quotient differs for some."""
+    x = (weft.arange(1, 200) if dtype is weft.int32 else weft.linspace(0.1, 9, 199)).to(dtype)
+    assert weft.equal(3 / x, x.reciprocal() * 3)
+    assert weft.equal(np.float32(0.7) / x, x.reciprocal() * np.float32(0.7))
+    assert not weft.equal(3 / x, weft.full_like(x, 3) / x)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        "3" / x

@@ -994,6 +994,7 @@ def binary(declaration: Declaration, allow_scalars: bool) -> tuple[Any, Any]:
     number_first = partial(of_numbers, declaration) if allow_scalars else lambda *args: declaration.dispatch(args)
     operator = binary_operator(op, declaration.dispatch_operator)
     slow = declaration.dispatch_operator
+    is_division = declaration.short == "div"
 
     def function(input: Any, other: Any, *, out: Any = None) -> Any:
         result = call(input, other) if isinstance(input, TensorBase) else number_first(input, other)
@@ -1002,10 +1003,10 @@ def binary(declaration: Declaration, allow_scalars: bool) -> tuple[Any, Any]:
     def reflected_operator(self: Any, other: Any) -> Any:
         check_reflected(self)
         key = self._key
+        if is_division and not isinstance(other, TensorBase) and isinstance(other, (*OPERANDS, numpy.ndarray)):
+            return self.__rdiv__(other)  # type: ignore[attr-defined]  # NumPy's own division leaves arrays to us
         if (type(other) is float or type(other) is int) and key.is_real_float and key.fast_path and op.takes_numbers:
             return binary_with_scalar(op, self, other, True)
-        if isinstance(other, numpy.ndarray) and declaration.short == "div":
-            return self.reciprocal() * other  # NumPy's division leaves it to us
         return slow((other, self))
 
     def exchanged_operator(self: Any, other: Any) -> Any:

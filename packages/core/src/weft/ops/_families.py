@@ -103,4 +103,4 @@ def overridable() -> list[tuple[Any, Iterable[str]]]:
     known = computations()
     functions = [*(name for name in vars(weft) if name in known), *known.difference(vars(weft))]
     methods = [name for name in vars(Tensor) if not name.startswith("_") and name not in OWN]
-    return [(weft, functions), (Tensor, methods)]
+    return [(weft, functions), (Tensor, [*methods, "__rdiv__"])]  # which ``number / tensor`` is, as in PyTorch
