@@ -381,7 +381,8 @@ def is_itself(value: Any) -> bool:
     A container that is empty is: as long as another one is equal to it, that is empty too.
     """
     kind = type(value)
-    return kind.__eq__ is object.__eq__ or kind in (str, type(None)) or (kind in TABLES and not value)
+    same: Any = object.__eq__
+    return kind.__eq__ is same or kind in (str, type(None)) or (kind in TABLES and not value)
 
 
 def several(places: list[int]) -> Any:

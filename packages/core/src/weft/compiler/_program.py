@@ -47,7 +47,8 @@ class Program:
     @cached_property
     def parts(self) -> list[Any]:
         """Segments between what may be run as it is, and that."""
-        recording, parts = self.recording, []
+        recording = self.recording
+        parts: list[list[Call] | Outside] = []
         for call in recording.calls:
             if isinstance(call, Outside):
                 parts.append(call)
