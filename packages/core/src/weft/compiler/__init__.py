@@ -18,8 +18,6 @@ import numpy
 from weft._engine.tensor import local
 from weft._tensor.base import Tensor
 from weft._tensor.interop import from_numpy
-from weft.compiler._captured import Captured, captured_functions, current
-from weft.compiler._recording import Recorder
 from weft.utils._pytree import tree_map
 
 __all__ = [
@@ -108,11 +106,16 @@ def compile(
     if disable:
         return model
     captures = backend is None or (isinstance(backend, str) and backend != "eager")
-    function = Captured(model, fullgraph) if captures else model
+    function = capturing().Captured(model, fullgraph) if captures else model
     nn = sys.modules.get("weft.nn")
     if nn is None or not isinstance(model, nn.Module):
         return function
     return importlib.import_module("weft.nn.compiled").OptimizedModule(model, function)
+
+
+def capturing() -> Any:
+    """The module that captures: imported when something is to be, as most programs only ask questions here."""
+    return importlib.import_module("weft.compiler._captured")
 
 
 # Questions --------------------------------------------------------------------------------------------------
@@ -153,7 +156,7 @@ def set_default_backend(backend: Any) -> None:
 
 def reset() -> None:
     """Forget what was captured, of all functions."""
-    for each in list(captured_functions):
+    for each in list(capturing().captured_functions):
         each.reset()
 
 
@@ -186,7 +189,7 @@ def explain(function: Any) -> str:
     not captured: it computes with a number that it read from a tensor (...)
     """
     captured = getattr(function, "_captured", function)
-    if not isinstance(captured, Captured):
+    if not isinstance(captured, capturing().Captured):
         raise TypeError(f"explain: the function must be one that compile returned, got {type(function).__name__}")
     return captured.explain()
 
@@ -217,11 +220,12 @@ class set_stance:
     """
 
     def __init__(self, stance: str = "default", **kwargs: Any) -> None:
-        self.before, self.stance = current.stance, stance
-        current.stance = stance
+        self.current = capturing().current
+        self.before, self.stance = self.current.stance, stance
+        self.current.stance = stance
 
     def __call__(self, function: Any) -> Any:
-        current.stance = self.before
+        self.current.stance = self.before
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -231,12 +235,12 @@ class set_stance:
         return wrapped
 
     def __enter__(self) -> None:
-        current.stance = self.stance
+        self.current.stance = self.stance
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        current.stance = self.before
+        self.current.stance = self.before
 
 
 # Decorators -------------------------------------------------------------------------------------------------
@@ -259,7 +263,8 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        if local.interceptors and isinstance(recorder := local.interceptors[-1], Recorder):
+        recorder = local.interceptors[-1] if local.interceptors else None
+        if recorder is not None and isinstance(recorder, capturing().Recorder):
             why = f": {reason}" if reason else ""
             recorder.refuse(f"it calls {getattr(fn, '__name__', 'a function')}, which is disabled{why}")
         return fn(*args, **kwargs)
