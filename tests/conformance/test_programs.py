@@ -1,5 +1,5 @@
-"""Random programs do the same on PyTorch and on weft: indexing, views and gradients, ``out=``, promotion, and all
-mixed with other functions.
+"""Random programs do the same on PyTorch and on weft: indexing, views and gradients, ``out=``, promotion, all mixed
+with other functions, and function transforms.
 
 `WEFT_PROGRAMS` is how many of each kind there are; the seed is fixed, so that one commit has one verdict. What differs
 on purpose is in differences.toml.
@@ -21,11 +21,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import torch
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from programs import indexing, interpreter, mixed, out, promotion, views
+from programs import indexing, interpreter, mixed, out, promotion, transforms, views
 
 import weft
 
-KINDS = [indexing, views, out, promotion, mixed]
+KINDS = [indexing, views, out, promotion, mixed, transforms]
 COUNT = int(os.environ.get("WEFT_PROGRAMS", "300"))
 fixed = settings(
     max_examples=COUNT,
@@ -49,7 +49,7 @@ def one_thread():
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__.rpartition(".")[2])
 def test_random_programs_agree_with_pytorch(kind: ModuleType) -> None:
-    @fixed
+    @settings(fixed, max_examples=max(COUNT // getattr(kind, "COST", 1), 1))
     @given(st.randoms(use_true_random=False))
     def agree(source: random.Random) -> None:
         interpreter.check(weft, kind, source)
