@@ -100,6 +100,14 @@ def calls(described):
     return [node for node in described["nodes"] if node["op"] == "call_function"]
 
 
+def guard(left):
+    return {"compare": "lt", "left": left, "right": 5, "is": True, "line": "model.py:1"}
+
+
+def sum_of(count):
+    return "rows" if count == 1 else ["add", "rows", sum_of(count - 1)]
+
+
 HOSTILE = {
     "a name that is code": lambda it: calls(it)[0].update(name="x): import os #"),
     "a keyword that is code": lambda it: calls(it)[0]["kwargs"].update({"x=print()": 1}),
@@ -112,6 +120,11 @@ HOSTILE = {
     "a file that is not there": lambda it: it["state_dict"]["small"].update(file="../../etc/passwd"),
     "a class by its name": lambda it: it["in_spec"].update(type="subprocess.Popen"),
     "a field that is code": lambda it: it["out_spec"].update(context=["P", ["__import__('os')", "b"]]),
+    "a line that is code": lambda it: calls(it)[0].update(line="a.py:1\nimport os"),
+    "a guard that is code": lambda it: it.update(guards=[guard(left="__import__('os')")]),
+    "a guard of a size that is not there": lambda it: it.update(guards=[guard(left="columns")]),
+    "a guard of large numbers": lambda it: it.update(guards=[guard(left=["pow", ["pow", "rows", 8], 8])]),
+    "a guard that is long": lambda it: it.update(guards=[guard(left=sum_of(100))]),
     "another version": lambda it: it.update(version=99),
     "nothing": lambda it: it.clear(),
 }
@@ -162,3 +175,16 @@ def test_data_classes_are_containers_once_they_are_registered():
     program = export(Sum(), (Batch(weft.ones(2), weft.ones(2)),))
     found = load(io.BytesIO(content(program))).module()(Batch(weft.ones(2), weft.ones(2)))
     assert isinstance(found, Batch) and found.x.tolist() == [2, 2]
+
+
+class Keyword(nn.Module):
+    def forward(self, x, *, extra):
+        return x + extra
+
+
+def test_an_argument_whose_name_is_code_is_not_written_as_python(tmp_path):
+    program = export(Keyword(), (weft.ones(2),), {"extra": weft.ones(2)})
+    arguments = program.call_spec.in_spec.children_specs[1]
+    arguments.context[:] = ["extra=print()"]
+    with pytest.raises(weft.export.UserError, match=r"'extra=print\(\)' is no name of an argument"):
+        program.to_python(tmp_path)

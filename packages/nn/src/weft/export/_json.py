@@ -179,6 +179,13 @@ def text(value: Any) -> str:
     return value
 
 
+def line_from(value: Any) -> str:
+    """Where a program did something: one line of text, since it stands in comments of the Python that is written."""
+    if not text(value).isprintable():
+        raise InvalidFile(f"{value!r} is no line of a program")
+    return str(value)
+
+
 def identifier(value: Any) -> str:
     """A name that may stand in Python's source, as nodes' names do."""
     if not isinstance(value, str) or not value.isidentifier():
@@ -228,7 +235,7 @@ def graph_from(nodes: Any) -> Graph:
             raise InvalidFile(f"two nodes are called {name}")
         node.meta["val"] = decoded(each["val"], {})
         if each["line"]:
-            node.meta["line"] = text(each["line"])
+            node.meta["line"] = line_from(each["line"])
         known[name] = node
     operations = [each["op"] for each in nodes]
     if operations.count("output") != 1 or operations[-1] != "output":
@@ -331,7 +338,7 @@ def guard_from(described: Any, symbols: set[str]) -> Guard:
     left, right = (formula_from(described[side], symbols) for side in ("left", "right"))
     if name not in COMPARISONS or type(outcome) is not bool or max(map(operands_in, (left, right))) > MOST_OPERANDS:
         raise InvalidFile(f"{described} is no guard")
-    return Guard(name, left, right, outcome, text(described["line"]))
+    return Guard(name, left, right, outcome, line_from(described["line"]))
 
 
 def formula_from(value: Any, symbols: set[str]) -> Formula:

@@ -277,6 +277,9 @@ class ProgramWriter:
         """The class that holds the weights."""
         args, kwargs = self.program.call_spec.in_spec.children_specs
         leaves = iter(self.inputs)
+        for key in keys_of(kwargs):
+            if not str(key).isidentifier():
+                raise UserError(f"to_python: {key!r} is no name of an argument")
         positional = [self.parameter(spec, leaves, "") for spec in args.children_specs]
         named = [
             self.parameter(spec, leaves, key) for key, spec in zip(keys_of(kwargs), kwargs.children_specs, strict=True)
