@@ -16,12 +16,14 @@ import hashlib
 import importlib
 import inspect
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
+T = TypeVar("T")
 FIXED = 48  # one in so many is always taken
 MOST = 24  # of the cases of changed sources at most one in so many of all
 
@@ -50,6 +52,12 @@ def chosen(names: Iterable[str], setting: str, modules: Callable[[str], set[str]
     return sorted({*always, *touched[: len(names) // MOST + 1]})
 
 
+def drawn(name: str, choices: Sequence[T]) -> T:
+    """One of some choices, by turns: another name or another number of commits may have another one."""
+    commits = git("rev-list", "--count", "HEAD").strip()
+    return choices[(int(digest(name)[:8], 16) + int(commits or 0)) % len(choices)]
+
+
 def digest(name: str) -> str:
     """Puts names in an order that has nothing to do with what they mean."""
     return hashlib.sha256(name.encode()).hexdigest()
@@ -72,6 +80,7 @@ def changed_modules() -> frozenset[str]:
     return frozenset(modules.union(*map(served, modules)))
 
 
+@cache
 def git(*arguments: str) -> str:
     """What Git prints; nothing where this is no checkout."""
     try:
