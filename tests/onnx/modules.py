@@ -197,6 +197,7 @@ for name in ("RNN", "GRU", "LSTM"):
         batch_first=True,
         inputs=lambda n, length, name=name: (randn(n, length, 4), *start(name, n)),
     )
+case("LSTM", 4, 5, 2, proj_size=3, bidirectional=True, batch_first=True, inputs=sequences)
 case("RNN", 4, 3, nonlinearity="relu", inputs=lambda n, length: (randn(length, n, 4),))
 for name in ("RNNCell", "GRUCell"):
     case(name, 4, 3, inputs=lambda n, length: (randn(n, 4), randn(n, 3)))

@@ -385,9 +385,9 @@ def _(batch):
 
 @lstm_layer.onnx
 def _(graph, input, h, c, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, sizes, reverse):
-    if weight_hr is not None:
-        graph.refuse("an LSTM with projections")
     parameters = weight_ih, weight_hh, bias_ih, bias_hh
+    if weight_hr is not None:
+        return projected_recurrence(graph, input, (h, c), parameters, weight_hr, sizes, reverse) + [None] * 3
     return recurrence(graph, "LSTM", [0, 3, 1, 2], input, (h, c), parameters, sizes, reverse) + [None] * 3
 
 
@@ -666,17 +666,12 @@ def recurrence(
     """
     hidden = parameters[1].shape[1]
     order = graph.sizes([gate * hidden + place for gate in gates for place in range(hidden)])
-    first, steps = (
-        (sizes.value, sizes.count) if hasattr(sizes, "count") and hasattr(sizes, "value") else (sizes[0], len(sizes))
-    )
-    if isinstance(sizes, tuple) and any(each is not first and each != first for each in sizes):
-        graph.refuse("sequences of several lengths")
     weights = [graph.Unsqueeze(graph.Gather(each, order, axis=0), graph.sizes([0])) for each in parameters[:2]]
     bias = None
     if parameters[2] is not None:
         turned = [graph.Gather(each, order, axis=0) for each in parameters[2:]]
         bias = graph.Unsqueeze(graph.Concat(*turned, axis=0), graph.sizes([0]))
-    sequence = graph.Reshape(input, graph.sizes([steps, first, input.shape[1]]))
+    sequence = padded_sequence(graph, input, sizes)
     start = [graph.Unsqueeze(each, graph.sizes([0])) for each in state]
     direction = "reverse" if reverse else "forward"
     output, *last = graph.emit(
@@ -732,3 +727,58 @@ def _(xp, input, weight_ih, weight_hh, states, before, output_grad, h_grad, size
     wanted = (needs[0], *needs[2:])
     found, *by_parameters = weight_gradients(xp, by_sum, by_sum, input, before, weight_ih, wanted)
     return asked((found, by_h if needs[1] else None, *by_parameters))
+
+
+def padded_sequence(graph: Any, input: Any, sizes: Any) -> Any:
+    """The rows of all steps as (steps, batch, features), for ONNX, where all sequences are of one length."""
+    first, steps = (
+        (sizes.value, sizes.count) if hasattr(sizes, "count") and hasattr(sizes, "value") else (sizes[0], len(sizes))
+    )
+    if isinstance(sizes, tuple) and any(each is not first and each != first for each in sizes):
+        graph.refuse("sequences of several lengths")
+    return graph.Reshape(input, graph.sizes([steps, first, input.shape[1]]))
+
+
+def projected_recurrence(
+    graph: Any, input: Any, state: tuple[Any, ...], parameters: Any, weight_hr: Any, sizes: Any, reverse: bool
+) -> list[Any]:
+    """An LSTM with projections, step by step: ONNX's operator has none."""
+    weight_ih, weight_hh, *biases = parameters
+    gates = graph.MatMul(padded_sequence(graph, input, sizes), graph.Transpose(weight_ih, perm=[1, 0]))
+    for bias in biases:
+        gates = gates if bias is None else graph.Add(gates, bias)
+    weights = [graph.Transpose(each, perm=[1, 0]) for each in (weight_hh, weight_hr)]
+    h, c, _, _, output = graph.emit(
+        "Scan",
+        *state,
+        *weights,  # which stay what they are from step to step
+        gates,
+        outputs=5,
+        num_scan_inputs=1,
+        body=projected_step(graph, input.dtype),
+        scan_input_directions=[int(reverse)],
+        scan_output_directions=[int(reverse)],
+    )
+    return [graph.Reshape(output, graph.sizes([-1, weight_hr.shape[0]])), h, c]
+
+
+def projected_step(graph: Any, element: Any) -> Any:
+    """One step as the body of a Scan: of the state, the weights and the input's part of the gates."""
+    from onnx import helper
+
+    nodes: list[Any] = []
+
+    def run(op_type: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
+        names = [graph.unique("step") for _ in range(outputs)]
+        nodes.append(helper.make_node(op_type, inputs, names, **attributes))
+        return names[0] if outputs == 1 else names
+
+    h, c, weight_hh, weight_hr, gates = given = [graph.unique("step") for _ in range(5)]
+    parts = run("Split", run("Add", gates, run("MatMul", h, weight_hh)), outputs=4, axis=-1, num_outputs=4)
+    update, forget, output = (run("Sigmoid", parts[place]) for place in (0, 1, 3))
+    cell = run("Add", run("Mul", forget, c), run("Mul", update, run("Tanh", parts[2])))
+    hidden = run("MatMul", run("Mul", output, run("Tanh", cell)), weight_hr)
+    made = [hidden, cell, run("Identity", weight_hh), run("Identity", weight_hr), run("Identity", hidden)]
+    kind = int(helper.np_dtype_to_tensor_dtype(element.numpy))
+    infos = [[helper.make_tensor_value_info(name, kind, [None, None]) for name in names] for names in (given, made)]
+    return helper.make_graph(nodes, "step", *infos)
