@@ -920,6 +920,17 @@ def default_argument():
 
 
 @program
+def attribute_of_a_function():
+    def function(x):
+        return x * function.scale
+
+    def change(i):
+        function.scale = 2.0 if i < 7 else 3.0
+
+    return function, change, []
+
+
+@program
 def helper_function():
     settings = Settings()
     settings.s = 2.0
@@ -1479,3 +1490,11 @@ def test_models_and_optimizers_may_be_arguments():
         assert weft.equal(captured(models[0], optimizers[0], x), step(models[1], optimizers[1], x))
     assert all(map(weft.equal, models[0].parameters(), models[1].parameters()))
     assert weft.compiler.explain(captured).startswith("captured")
+
+
+def test_objects_among_the_arguments_are_not_kept():
+    captured, each = weft.compile(lambda x, each: x * each.scale), Holder(2.0)
+    captured(INPUTS[0], each)
+    gone = weakref.ref(each)
+    del each
+    assert gone() is None

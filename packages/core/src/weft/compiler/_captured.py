@@ -11,6 +11,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy
@@ -292,16 +293,25 @@ class Invocation(NamedTuple):
 
 
 class Same:
-    """An object as part of a key: equal to itself alone. It is kept, lest another one gets its address."""
+    """An object as part of a key: equal to itself alone, not to another one that has got its address."""
 
     def __init__(self, value: Any) -> None:
-        self.value = value
+        self.number = id(value)
+        self.reference: Callable[[], Any] = lambda: value
+        with suppress(TypeError):  # some cannot be referred to weakly, and are kept
+            self.reference = weakref.ref(value)
+
+    @property
+    def value(self) -> Any:
+        """The object."""
+        return self.reference()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.value is self.value
+        value = self.reference()
+        return isinstance(other, Same) and value is not None and other.reference() is value
 
     def __hash__(self) -> int:
-        return id(self.value)
+        return self.number
 
 
 class Variant:

@@ -337,6 +337,10 @@ class Guards:
         self.follow_cells(function, path, library)
         if not library:
             self.functions.append(function)
+            self.dicts.append(function.__dict__)
+            for name, each in function.__dict__.items():
+                if name in self.names:
+                    self.follow(each, f"{path}.{name}")
             for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
                 self.follow(default, path)
 
