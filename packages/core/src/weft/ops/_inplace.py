@@ -259,7 +259,7 @@ def check_fits(name: str, target: Any, shape: tuple[int, ...], element: Any) -> 
             f"{name}: output with shape {list(target._array.shape)} doesn't match the broadcast shape {list(shape)}; "
             "an in-place operation cannot enlarge its tensor"
         )
-    if not can_cast(element, target._key.dtype):
+    if element is not target._key.dtype and not can_cast(element, target._key.dtype):
         raise RuntimeError(
             f"{name}: result type {element.scalar_type_name} can't be cast to the desired output type "
             f"{target._key.dtype.scalar_type_name}; use the out-of-place variant, or convert with .to({element})"

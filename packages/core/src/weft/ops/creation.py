@@ -1765,7 +1765,8 @@ def fills_at_once(name: str, target: Any, value: Any) -> bool:
         return False
     if type(value) is not float and (type(value) is not int or not -LARGE < value < LARGE):
         return False
-    if (target._requires_grad and local.grad_enabled) or target._view_base is not None:
+    base = target._view_base
+    if (target._requires_grad and local.grad_enabled) or (base is not None and base._requires_grad):
         return False
     counter = target._version_counter
     if not array.flags.writeable or (counter is not None and counter.inference):
