@@ -191,7 +191,7 @@ class Methods(TensorBase):
         ...
 
     def __rdiv__(self, other: Tensor | Scalar) -> Tensor:
-        """``other / self``: the name that Python 2 had for `__rtruediv__`."""
+        """``other / self`` of a number, as PyTorch rounds it: in about a quarter of cases not as a division would."""
 
     def __reversed__(self) -> Tensor:
         """The tensor with the order along its first dimension reversed."""
