@@ -167,40 +167,43 @@ def rows_of(input: Any, dim: int) -> Any:
     return input if ndim == 2 else input.reshape(-1, size)
 
 
-def of_rows(kernel: Any, finish: Any) -> KernelBySize:
-    """A function of how far each element is below the highest along the last dim, which ``finish`` makes of that."""
+def softmax(kernel: Any) -> KernelBySize:
+    """The softmax along the last dim: with sums as products with ones, and few frames between NumPy's functions."""
     generic = small_of(kernel)
 
     def small(input: Any, dim: Any) -> Any:
         rows = rows_of(input, dim)
         if rows is None:
             return generic(input, dim)
-        result = finish(subtract(rows, highest_along(rows, 1, None, None, True, -math.inf)))
+        flat = rows.reshape(-1)
+        if dot(flat, flat) <= MODERATE:  # not so for nan
+            result = exp(rows)
+        else:
+            result = subtract(rows, highest_along(rows, 1, None, None, True, -math.inf))
+            exp(result, result)
+        divide(result, row_sums(result, True), result)
         return result if rows is input else result.reshape(input.shape)
 
     return beside(small, kernel)
 
 
-def softmax(kernel: Any) -> KernelBySize:
-    """The softmax along the last dim: with sums as products with ones, and few frames between NumPy's functions."""
-    return of_rows(kernel, shares)
-
-
-def shares(shifted: Any) -> Any:
-    """Each row's exponentials over their sum."""
-    exp(shifted, shifted)
-    return divide(shifted, row_sums(shifted, True), shifted)
+MODERATE: Final = 32.0**2  # of numbers whose squares have this sum the exponentials, and their sums, are in range
 
 
 def log_softmax(kernel: Any) -> KernelBySize:
     """The logarithm of the softmax along the last dim, in the same way."""
-    return of_rows(kernel, logarithms_of_shares)
+    generic = small_of(kernel)
 
+    def small(input: Any, dim: Any) -> Any:
+        rows = rows_of(input, dim)
+        if rows is None:
+            return generic(input, dim)
+        result = subtract(rows, highest_along(rows, 1, None, None, True, -math.inf))
+        sums = row_sums(exp(result), True)
+        subtract(result, log(sums, sums), result)
+        return result if rows is input else result.reshape(input.shape)
 
-def logarithms_of_shares(shifted: Any) -> Any:
-    """Their logarithms."""
-    sums = row_sums(exp(shifted), True)
-    return subtract(shifted, log(sums, sums), shifted)
+    return beside(small, kernel)
 
 
 def layer_norm(kernel: Any) -> KernelBySize:
@@ -303,14 +306,18 @@ def attention(kernel: Any) -> KernelBySize:
         if keys == 0 or query.size * keys > FEW * value.shape[-1]:
             return generic(query, key, value, mask, drawn, factor, is_causal)
         scores = product(multiply(query, query.dtype.type(factor)), key.swapaxes(-1, -2))
-        most = highest_along(scores, -1, None, None, True, -math.inf)
-        subtract(scores, most, scores)
+        flat = scores.reshape(-1)
+        most: Any = None
+        if not dot(flat, flat) <= MODERATE:  # or nan
+            most = highest_along(scores, -1, None, None, True, -math.inf)
+            subtract(scores, most, scores)
         exp(scores, scores)
         total = sum_along(scores, -1, None, None, True)
         result = product(scores, value)
         divide(result, total, result)
         log(total, total)
-        add(total, most, total)
+        if most is not None:
+            add(total, most, total)
         return result, total.reshape(query.shape[:-1])
 
     return beside(small, kernel)
