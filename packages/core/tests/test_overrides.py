@@ -419,3 +419,12 @@ def test_an_override_is_asked_for_the_method_of_an_in_place_operator():
     x += other
     x /= other
     assert (asked, type(x), y.tolist()) == (["add_", "div_"], Named, [6.0, 6.0])
+
+
+def test_functions_pay_nothing_for_a_class_of_which_there_is_no_tensor():
+    code = (
+        "import weft; before = weft.exp.__code__; Logged = type('Logged', (weft.Tensor,), {}); "
+        "assert weft.exp.__code__ is before; x = weft.ones(2).as_subclass(Logged); "
+        "assert weft.exp.__code__ is not before and type(weft.exp(x)) is Logged"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
