@@ -1,4 +1,4 @@
-"""Kernels of small arrays, compared with the formulas in float64, where they take another way than for large ones too."""
+"""Kernels of small arrays against the formulas in float64, on both sides of what decides their way."""
 
 import math
 
