@@ -120,3 +120,9 @@ def test_a_package_itself_writes_a_log(package, tmp_path, monkeypatch):
     assert any("tfevents" in path.name for path in (tmp_path / "log").iterdir())
     for name in NAMES:
         sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("value", [["a", "b"], [1.0], None, {}])
+def test_what_is_no_number_is_refused(writer, value):
+    with pytest.raises(NotImplementedError, match="a number or tensor is expected"):
+        writer.add_scalar("loss", value)

@@ -78,8 +78,17 @@ class SummaryWriter(PlainWriter):  # type: ignore[misc]  # a package without typ
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
-        """Log one number; how it is stored (``new_style``, ``double_precision``) is left to tensorboardX."""
-        super().add_scalar(tag, plain(scalar_value), plain(global_step), walltime)
+        """Log one number; how it is stored (``new_style``, ``double_precision``) is left to tensorboardX.
+
+        Raises
+        ------
+        NotImplementedError
+            For what is neither a number nor an array or tensor: skorch logs what does not raise it.
+        """
+        value = plain(scalar_value)
+        if not (numpy.isscalar(value) or isinstance(value, numpy.ndarray)):
+            raise NotImplementedError(f"add_scalar: got {type(scalar_value)}, but a number or tensor is expected")
+        super().add_scalar(tag, value, plain(global_step), walltime)
 
     def add_hparams(
         self,
