@@ -131,7 +131,7 @@ for name in "add sub mul div eq ne lt le gt ge maximum minimum".split():
 for name in "add sub mul div eq lt".split():
     case(f"core::{name}", lambda x, name=name: getattr(weft, name)(x, 3), integers)
     case(f"core::{name}", lambda x, name=name: getattr(weft, name)(x, 0.5), integers)
-case("core::sub core::div", lambda x: (1 - x, 2 / (x.abs() + 1)), real)
+case("core::sub core::reciprocal", lambda x: (1 - x, 2 / (x.abs() + 1)), real)
 case("core::logaddexp2", weft.logaddexp2, two(real))
 case("core::heaviside", weft.heaviside, two(real))
 case("core::ldexp", weft.ldexp, lambda n, length: (randn(n, length), randint(-3, 4, (n, length))))
@@ -501,3 +501,25 @@ case("quantized_decomposed::quantize", lambda x: quantize.op(x, *EACH, 1), real)
 case("quantized_decomposed::dequantize", lambda x: dequantize.op(x.to(weft.uint8), *ONE, None), positive)
 case("quantized_decomposed::dequantize", lambda x: dequantize.op(x.to(weft.int8), EACH[0], None, 1), integers)
 case("quantized_decomposed::dequantize", lambda x: dequantize.op(x.to(weft.int32), EACH[0], None, 1), integers)
+
+# Transforms: complex numbers are pairs in the file
+
+case("core::fft_r2c", lambda x: spectrum(weft.fft.rfft(x)), real)
+case(
+    "core::fft_c2c", lambda x: spectrum(weft.fft.fft(weft.view_as_complex(x))), lambda n, length: (randn(n, length, 2),)
+)
+case(
+    "core::fft_c2c",
+    lambda x: weft.fft.ifft(weft.view_as_complex(x)).abs(),
+    lambda n, length: (randn(n, length, 2),),
+    "length",
+)
+case("core::fft_r2c", lambda x: weft.fft.rfft2(x, norm="ortho").real, real, "length")
+case("core::fft_c2r", lambda x: weft.fft.irfft(weft.fft.rfft(x, dim=1) * 2, 3, dim=1), real)
+case("core::fft_c2r", lambda x: weft.fft.irfft2(weft.fft.rfft2(x, dim=(1, 2)), (3, 8), dim=(1, 2)), real, "length")
+
+
+def spectrum(found: Any) -> Any:
+    """The power and the parts of a transform, and of its product with itself."""
+    product = found * found.conj() - found
+    return found.abs().square(), weft.view_as_real(product), found.imag

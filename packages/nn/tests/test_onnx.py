@@ -189,3 +189,32 @@ def test_models_over_the_limit_get_a_file_for_their_weights(tmp_path, monkeypatc
     monkeypatch.setattr("weft.onnx._export.MOST_INSIDE", 1000)
     weft.onnx.export(nn.Linear(30, 40), weft.ones(1, 30), tmp_path / "model.onnx")
     assert len(list(tmp_path.glob("model.onnx-*.data"))) == 1
+
+
+class Complex(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def test_spectrograms_are_written_with_pairs_in_the_place_of_complex_numbers():
+    window = weft.hann_window(8)
+    model = Complex(lambda x: weft.stft(x, 8, 4, window=window, return_complex=True).abs())
+    made = weft.onnx.export(model, weft.randn(2, 32), dynamic_shapes=({0: weft.export.Dim("batch")},)).model_proto
+    onnx.checker.check_model(made, full_check=True)
+    x = weft.randn(3, 32)
+    assert weft.allclose(weft.from_numpy(results(made, x)[0]), model(x), atol=1e-5)
+
+
+def test_complex_numbers_that_onnx_has_not_are_refused():
+    for function, x, message in [
+        (weft.fft.rfft, weft.ones(4), "is a complex result.*view_as_real"),
+        (lambda x: x.abs(), weft.ones(4, dtype=weft.complex64), "is complex, which ONNX's operators do not take"),
+        (lambda x: weft.fft.rfft(x).exp().abs(), weft.ones(4), r"core::exp at test_onnx.py:\d+: it is of complex"),
+        (lambda x: weft.fft.rfft(x).sum().abs(), weft.ones(4), r"core::sum at test_onnx.py:\d+: it is of complex"),
+    ]:
+        with pytest.raises(weft.onnx.OnnxExporterError, match=message):
+            weft.onnx.export(Complex(function), x)

@@ -221,6 +221,9 @@ class Recorder(Interceptor):
             raise UserError(f"{op.name} at {program_line()}: it gives a tensor other memory")
         if short.endswith("_"):
             return self.write(op, args)
+        if short == "conj" and args["input"].is_complex():  # which gives a view that no graph has
+            with self:
+                return weft.conj_physical(args["input"])
         if (short in READS or short in SIZES_FROM_VALUES) and not self.is_constant(args):
             self.refuse_values(op, short)
         return NotImplemented

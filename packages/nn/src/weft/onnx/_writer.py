@@ -13,6 +13,7 @@ from weft.export._sizes import Repeated, Size
 from weft.export.graph_signature import ConstantArgument, InputKind, OutputKind
 from weft.fx import Node
 from weft.onnx._builder import GraphBuilder, OnnxExporterError, UnsupportedArguments, Value, onnx_dtype
+from weft.onnx._complex import CONVERTERS, REAL, is_complex
 from weft.onnx._formulas import formula_converter
 
 __all__ = ["model_of"]
@@ -100,7 +101,9 @@ class Writer:
         """Every op has a converter."""
         missing: dict[str, str] = {}
         for node in self.program.graph.nodes:
-            if isinstance(node.target, OpFunction) and converter_of(node.target) is None:
+            if not isinstance(node.target, OpFunction) or node.target.name in CONVERTERS:
+                continue
+            if converter_of(node.target) is None:
                 missing.setdefault(node.target.name, node.meta.get("line", ""))
         if missing:
             listed = ", ".join(f"{name} ({line})" if line else name for name, line in missing.items())
@@ -131,6 +134,11 @@ class Writer:
                 self.values[node] = spec.arg.value
                 continue
             known = node.meta["val"]
+            if known.dtype in REAL:
+                raise OnnxExporterError(
+                    f"onnx.export: {node.name} is complex, which ONNX's operators do not take; give its parts, and "
+                    "join them by weft.view_as_complex"
+                )
             if spec.kind is InputKind.USER_INPUT:
                 name = self.names[node]
                 self.values[node] = Value(name, known.shape, known.dtype)
@@ -154,6 +162,11 @@ class Writer:
             for spec, each in zip(specs, output.args[0])
             if spec.kind is OutputKind.USER_OUTPUT and isinstance(each, Node) and isinstance(self.written(each), Value)
         ]
+        for node in results:
+            if self.known_of(node).dtype in REAL:
+                raise OnnxExporterError(
+                    f"onnx.export: {node.name} is a complex result, which ONNX has not; give weft.view_as_real of it"
+                )
         if len(self.output_names) > len(results):
             raise ValueError(f"onnx.export: {len(self.output_names)} output_names for {len(results)} outputs")
         self.builder.base, taken = "output", set()
@@ -243,6 +256,10 @@ class Writer:
         converter = converter_of(target)
         made: Any
         try:
+            if is_complex(list(args.values())) or getattr(node.meta["val"], "dtype", None) in REAL:
+                converter = CONVERTERS.get(target.name)
+            if converter is None:
+                self.builder.refuse("it is of complex numbers, of which ONNX has DFT alone; compute on their parts")
             if isinstance(converter, str):
                 made = self.alike(converter, args, node.meta["val"].dtype)
             else:

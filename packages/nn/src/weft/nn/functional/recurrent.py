@@ -781,4 +781,4 @@ def projected_step(graph: Any, element: Any) -> Any:
     made = [hidden, cell, run("Identity", weight_hh), run("Identity", weight_hr), run("Identity", hidden)]
     kind = int(helper.np_dtype_to_tensor_dtype(element.numpy))
     infos = [[helper.make_tensor_value_info(name, kind, [None, None]) for name in names] for names in (given, made)]
-    return helper.make_graph(nodes, "step", *infos)
+    return helper.make_graph(nodes, "step", infos[0], infos[1])
