@@ -2,9 +2,10 @@
 
 python scripts/build_wheels.py [FOLDER] [--compiled] [--only core ...]
 
-The wheels are pure Python. With ``--compiled`` core's holds the engine compiled by mypyc and belongs to this
-platform and this Python. Needs hatchling (and hatch-mypyc, setuptools and a C compiler for ``--compiled``) in
-the environment it runs in: ``./dev wheels`` and tox see to that.
+The wheels are pure Python. With ``--compiled`` core's holds the engine compiled by mypyc, and the CPU backend's its
+kernels compiled by Numba; the two belong to this platform and this Python. Needs hatchling (and for ``--compiled``
+hatch-mypyc, setuptools, a C compiler, Numba and what weft requires) in the environment it runs in: ``./dev wheels`` and
+tox see to that.
 """
 
 import argparse
@@ -16,6 +17,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PREBUILT = ROOT / "scripts" / "make_prebuilt.py"
+COMPILED = ("core", "backend-cpu")
 
 
 def projects() -> dict[str, Path]:
@@ -32,11 +35,16 @@ def build(project: Path, folder: Path) -> None:
         raise SystemExit(f"{result.stdout}\nbuild_wheels: {project.name} does not build; its output is above")
 
 
-def build_compiled(project: Path, folder: Path) -> None:
-    """Build from a copy, because the hook leaves its extension modules beside the sources."""
+def build_compiled(project: Path, folder: Path, levels: list[str]) -> None:
+    """Build from a copy, because extension modules are left beside the sources."""
     with tempfile.TemporaryDirectory() as copy:
         tree = Path(copy) / project.name
         shutil.copytree(project, tree, ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+        if project.name == "backend-cpu":
+            into = tree / "src" / "weft" / "backend_cpu" / "compiled" / "prebuilt"
+            for file in into.glob("*.json"):
+                file.unlink()
+            subprocess.run([sys.executable, PREBUILT, "--into", into, *levels], check=True)
         os.environ["HATCH_BUILD_HOOKS_ENABLE"] = "true"
         build(tree, folder)
         del os.environ["HATCH_BUILD_HOOKS_ENABLE"]
@@ -46,14 +54,18 @@ def main() -> None:
     """Read the command line and build what it names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "dist", help="where to (default: dist)")
-    parser.add_argument("--compiled", action="store_true", help="compile core's engine with mypyc")
+    parser.add_argument("--compiled", action="store_true", help="compile core's engine and the CPU's kernels")
+    parser.add_argument("--levels", nargs="+", default=[], help="of instructions (default: see make_prebuilt.py)")
     parser.add_argument("--only", nargs="+", choices=sorted(projects()), help="these projects alone")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     os.environ.pop("HATCH_BUILD_HOOKS_ENABLE", None)
     for name in options.only or projects():
-        make = build_compiled if options.compiled and name == "core" else build
-        make(projects()[name], options.folder)
+        if options.compiled and name in COMPILED:
+            levels = ["--levels", *options.levels] if options.levels else []
+            build_compiled(projects()[name], options.folder, levels)
+        else:
+            build(projects()[name], options.folder)
     for wheel in sorted(options.folder.glob("*.whl")):
         print(wheel)
 

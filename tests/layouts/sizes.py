@@ -112,7 +112,7 @@ def switches(kernel: Any) -> set[int]:
 def wake() -> None:
     """Have the ops look for their compiled kernels, as the first large array would."""
     if libraries.has_loops():
-        importlib.import_module(libraries.WITH_NUMBA)
+        importlib.import_module(libraries.WITH_LOOPS)
         invalidate_kernels()
 
 

@@ -50,7 +50,7 @@ print(*[hashlib.md5(each.detach().numpy().tobytes()).hexdigest() for each in fou
 """
 
 
-@pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="of the extra [fast]")
+@pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="of the extra [compile]")
 @pytest.mark.skipif(not registry.MIN_SIZE, reason="every call takes the compiled kernel")
 def test_numba_waits_for_a_large_array():
     if not any(each.__name__.endswith("compiled") for each in libraries.available()):
@@ -66,7 +66,7 @@ def test_ops_that_ask_again_for_their_kernels_give_the_same_results():
     assert (x * x).tolist() == before
 
 
-@pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="of the extra [fast]")
+@pytest.mark.skipif(importlib.util.find_spec("numba") is None, reason="of the extra [compile]")
 @pytest.mark.skipif(not registry.MIN_SIZE, reason="every call takes the compiled kernel")
 def test_results_do_not_depend_on_whether_numba_is_imported_already():
     if not any(each.__name__.endswith("compiled") for each in libraries.available()):

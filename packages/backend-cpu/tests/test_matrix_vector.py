@@ -6,7 +6,7 @@ import pytest
 import weft
 from weft.backend_cpu import blas, libraries, registry
 
-compiled = pytest.mark.skipif(not libraries.has_numba(), reason="there are no compiled loops")
+compiled = pytest.mark.skipif(not libraries.import_loops(), reason="there are no compiled loops")
 
 FORMS = [
     ((7, 5), (5,)),

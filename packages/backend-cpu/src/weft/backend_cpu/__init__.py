@@ -1,8 +1,8 @@
-"""The CPU backend: kernels on NumPy, and with the extra ``[fast]`` on oneDNN and Numba.
+"""The CPU backend: kernels on NumPy, prebuilt loops, and with the extras oneDNN and Numba.
 
 - `blas`, `im2col`, `memory`, `namespace`, `threads`, `transpose`: what NumPy lacks, always there.
 - `onednn`: Intel's library of matrix products, convolutions, normalizations and recurrent layers, through its C API.
-- `compiled`: loops in Python that Numba compiles when they are first needed.
+- `compiled`: loops in Python, prebuilt or compiled by Numba when they are first needed.
 - `registry`: where the kernels of both register; `kernel_table`, made from that: what there is, without an import.
 - `libraries`: which kernel an op gets.
 """

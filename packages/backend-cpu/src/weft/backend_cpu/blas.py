@@ -12,6 +12,7 @@ import numpy
 
 from weft.backend import hold_during_fork, in_order
 from weft.backend_cpu import libraries, threads
+from weft.backend_cpu.compiled.prebuilt import unless_missing
 from weft.backend_cpu.registry import MIN_SIZE
 
 __all__ = ["addmm", "linear", "matmul", "one_row", "wide_product"]
@@ -87,14 +88,14 @@ def by_vector(input: Any, other: Any) -> Any:
         matrix, vector, shape = other.swapaxes(-1, -2), input[..., 0, :], (1, -1)
     else:
         return None
-    made = found.product(matrix, vector)
+    made = unless_missing(found.product, matrix, vector)
     return made if made is None or len(shape) == 1 else made.reshape(*made.shape[:-1], *shape)
 
 
 @cache
 def loops() -> Any:
-    """The compiled loops, which bring Numba: imported when they are first wanted; None without."""
-    if not libraries.has_numba():
+    """The compiled loops: imported when they are first wanted; None without."""
+    if not libraries.import_loops():
         return None
     from weft.backend_cpu.compiled.kernels import matrix_vector
 
@@ -106,7 +107,7 @@ def one_row(row: Any, weight: Any, bias: Any) -> Any:
     if weight.size < (MIN_SIZE_BY_VECTOR if weight.itemsize > 2 else MIN_SIZE) or row.dtype != weight.dtype:
         return None
     found = loops()
-    return None if found is None else found.row_product(row, weight, bias)
+    return None if found is None else unless_missing(found.row_product, row, weight, bias)
 
 
 def linear(input: Any, weight: Any, bias: Any) -> Any:
@@ -138,10 +139,12 @@ def addmm(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
 
 def outer(column: Any, row: Any) -> Any:
     """The product of a matrix of one column and one of one row."""
-    if column.size * row.size >= MIN_SIZE and column.dtype.char in "fd" and libraries.has_numba():
+    if column.size * row.size >= MIN_SIZE and column.dtype.char in "fd" and libraries.import_loops():
         from weft.backend_cpu.compiled.kernels.outer_products import outer as compiled
 
-        return compiled(column, row)
+        made = unless_missing(compiled, column, row)
+        if made is not None:
+            return made
     return numpy.multiply(column, row)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from weft.backend import BLOCK, MersenneStream, in_chunks
-from weft.backend_cpu.libraries import has_numba, keep_numpy
+from weft.backend_cpu.compiled.prebuilt import NotPrebuilt
+from weft.backend_cpu.libraries import import_loops, keep_numpy
 from weft.backend_cpu.registry import MIN_SIZE
 
 __all__ = ["CompiledStream"]
@@ -23,7 +24,16 @@ SECONDS_PER_SAMPLE = 5e-9
 
 def by_numpy(n: int) -> bool:
     """Whether NumPy makes ``n`` samples, whose bits compiled loops would make too."""
-    return n < MIN_SIZE or not has_numba() or keep_numpy("random samples", SECONDS_PER_SAMPLE * n)
+    return n < MIN_SIZE or not import_loops() or keep_numpy("random samples", SECONDS_PER_SAMPLE * n)
+
+
+def is_done(loop: Any, *args: Any) -> bool:
+    """Run a loop; False where there is none for such arguments."""
+    try:
+        loop(*args)
+    except NotPrebuilt:
+        return False
+    return True
 
 
 class CompiledStream(MersenneStream):
@@ -74,20 +84,20 @@ class CompiledStream(MersenneStream):
         kind = dtype.type
         bottom, top = kind(low), kind(high)
         out = np.empty_like(standard)
-        mt19937.between(standard, float(bottom), float(bottom) + float(top - bottom), out)
-        return out
+        if is_done(mt19937.between, standard, float(bottom), float(bottom) + float(top - bottom), out):
+            return out
+        return super()._between(standard, low, high, dtype)
 
     def _normals(self, uniforms: Array) -> Array:
-        if len(uniforms) < MIN_SIZE_NORMALS or not has_numba():
+        if len(uniforms) < MIN_SIZE_NORMALS or not import_loops():
             return super()._normals(uniforms)
         from weft.backend_cpu.compiled.kernels import mt19937
 
         out = np.empty_like(uniforms)
-        mt19937.normals(uniforms, out)
-        return out
+        return out if is_done(mt19937.normals, uniforms, out) else super()._normals(uniforms)
 
     def exponential(self, n: int, dtype: np.dtype[Any], rate: float = 1.0) -> Array:
-        if n < MIN_SIZE or not has_numba():
+        if n < MIN_SIZE or not import_loops():
             return super().exponential(n, dtype, rate)
         from weft.backend_cpu.compiled.kernels import mt19937
 
@@ -104,6 +114,11 @@ class CompiledStream(MersenneStream):
         if not wide and span >= 1 << 32:
             return super()._whole(n, low, span, wide, dtype)
         name, each, most = ("remainders64", 2, np.uint64(span)) if wide else ("remainders", 1, float(span))
+        from weft.backend_cpu.compiled.kernels import mt19937
+
+        none = np.empty(0, np.uint32), most, low, np.empty(0, dtype)
+        if not is_done(getattr(mt19937, name), *none):  # before words are drawn, which can't be put back
+            return super()._whole(n, low, span, wide, dtype)
         return in_chunks(n, dtype, lambda count: self._made(name, count, each, dtype, most, low))
 
     def permutation(self, n: int) -> Array:
@@ -116,10 +131,10 @@ class CompiledStream(MersenneStream):
         return out
 
     def _search(self, weights: Array, uniforms: Array) -> Array:
-        if weights.size < MIN_SIZE or weights.dtype.kind != "f" or weights.dtype.itemsize < 4 or not has_numba():
+        if weights.size < MIN_SIZE or weights.dtype.kind != "f" or weights.dtype.itemsize < 4 or not import_loops():
             return super()._search(weights, uniforms)
         from weft.backend_cpu.compiled.kernels import mt19937
 
         out = np.empty(uniforms.shape, np.int64)
-        mt19937.search(weights, uniforms, np.empty(weights.shape[1], weights.dtype), out)
-        return out
+        done = is_done(mt19937.search, weights, uniforms, np.empty(weights.shape[1], weights.dtype), out)
+        return out if done else super()._search(weights, uniforms)

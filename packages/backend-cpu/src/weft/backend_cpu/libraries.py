@@ -21,16 +21,17 @@ from typing import Any
 from weft import dtype
 from weft.backend import KernelBySize, invalidate_kernels
 from weft.backend_cpu import threads
+from weft.backend_cpu.compiled import prebuilt
 from weft.backend_cpu.kernel_table import TABLE
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, Registered, Row, registered
 from weft.library.formulas import formula_of
 
-__all__ = ["available", "compiled_kernels", "describe", "has_loops", "has_numba", "kernel", "modules_of"]
+__all__ = ["available", "compiled_kernels", "describe", "has_loops", "import_loops", "kernel", "modules_of"]
 
 Kernel = Callable[..., Any]
 
 LIBRARIES = {"onednn": "onednn", "numba": "compiled"}  # name and package, the first one asked first
-NUMBA = "compiled"  # the package whose kernels need Numba
+NUMBA = "compiled"  # the package of loops that are prebuilt, or compiled by Numba
 
 
 def kernel(name: str, element: dtype, generic: Kernel | None) -> Kernel | None:
@@ -46,8 +47,8 @@ def until_compiled(name: str, element: dtype, generic: Kernel) -> Kernel | None:
     row = row_of(NUMBA, name, element) if has_loops() else None
     if row is None or not row.min_size:
         return None
-    if WITH_NUMBA not in sys.modules:
-        return KernelBySize(generic, partial(load_numba, name, element, generic), row.min_size)
+    if WITH_LOOPS not in sys.modules:
+        return KernelBySize(generic, partial(load_loops, name, element, generic), row.min_size)
     if row.bitwise and keep_numpy(f"{name} {element.name}"):
         return KernelBySize(generic, partial(timed, name, element, generic), row.min_size)
     return None
@@ -80,10 +81,10 @@ def modules_of(package: str) -> dict[str, str]:
 
 
 @cache  # kernels of whole lists are asked for at every call
-def registrations(name: str, element: dtype, without_numba: bool = False) -> tuple[Registered, ...]:
+def registrations(name: str, element: dtype, without_loops: bool = False) -> tuple[Registered, ...]:
     """What the libraries have registered for an op and a dtype, the best library's first."""
     packages = [package for package in map(package_of, available()) if row_of(package, name, element) is not None]
-    if NUMBA in packages and (without_numba or not has_numba()):
+    if NUMBA in packages and (without_loops or not import_loops()):
         packages.remove(NUMBA)
     return tuple(registration(package, name, element) for package in packages)
 
@@ -93,7 +94,31 @@ def registration(package: str, name: str, element: dtype) -> Registered:
     module = modules_of(package).get(name, "kernels.formulas")
     found = importlib.import_module(f"weft.backend_cpu.{package}.{module}")
     formula = None if (name, element.name) in rows_of(package) else formula_of(name)
-    return registered[package, name, element.name] if formula is None else found.formula_kernel(formula)
+    made: Registered = registered[package, name, element.name] if formula is None else found.formula_kernel(formula)
+    is_prebuilt = package == NUMBA and prebuilt.library() is not None
+    return made._replace(make=partial(where_prebuilt, made.make)) if is_prebuilt else made
+
+
+def where_prebuilt(make: Callable[[Any], Any], generic: Kernel) -> Any:
+    """A kernel that leaves to the generic one what is neither prebuilt nor compiled: nothing is written by then."""
+    made = make(generic)
+    if isinstance(made, KernelBySize):
+        return KernelBySize(made.small, or_generic(made.large, generic), made.least)
+    return None if made is None else or_generic(made, generic)
+
+
+def or_generic(run: Kernel, generic: Kernel) -> Kernel:
+    """A kernel with another one for what it raises `prebuilt.NotPrebuilt` for."""
+
+    def run_or_fall_back(*args: Any) -> Any:
+        try:
+            return run(*args)
+        except prebuilt.NotPrebuilt as error:
+            if error.__cause__ is not None:
+                tell_broken("numba", error.__cause__)
+            return generic(*args)
+
+    return run_or_fall_back
 
 
 def package_of(library: ModuleType) -> str:
@@ -101,38 +126,39 @@ def package_of(library: ModuleType) -> str:
     return library.__name__.rpartition(".")[2]
 
 
-# Numba takes a third of a second to import. A program of small tensors never waits for it: the first large one does.
+# Numba takes a third of a second to import. A program of small tensors never waits for it: the first large one does,
+# where kernels are not prebuilt.
 # Which kernel an array gets depends on its size and not on what ran before, so that a program that goes on from a
 # checkpoint computes what it would have computed.
 
-WITH_NUMBA = "weft.backend_cpu.compiled.codegen.parallel"  # what all compiled kernels import, and nothing else
+WITH_LOOPS = "weft.backend_cpu.compiled.codegen.parallel"  # what all compiled kernels import, and nothing else
 
 
-def load_numba(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
-    """A first large call: import Numba, have all ops look for their kernels again, and run this one's."""
-    if has_numba():
+def load_loops(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:
+    """A first large call: import the loops, have all ops look for their kernels again, and run this one's."""
+    if import_loops():
         invalidate_kernels()
     return (kernel(name, element, generic) or generic)(*args)
 
 
 def has_loops() -> bool:
-    """Whether there are compiled loops: Numba is installed and not turned off."""
+    """Whether there are compiled loops: prebuilt ones or Numba's, which are not turned off."""
     return NUMBA in map(package_of, available())
 
 
-numba_is_imported = False  # and whole
+loops_are_imported = False  # and whole
 broken: dict[str, str] = {}  # libraries that are installed and do not work, with the reason
 
 
-def has_numba() -> bool:
-    """Import Numba; False where it is missing, or broken (it, or LLVM), so that it is done without from now on."""
-    global numba_is_imported
+def import_loops() -> bool:
+    """Import the loops; False without, or where Numba is broken (it, or LLVM): then it is done without from now on."""
+    global loops_are_imported
     if not has_loops():
         return False
-    if not numba_is_imported:
+    if not loops_are_imported:
         try:
-            threads.uninterrupted(partial(importlib.import_module, WITH_NUMBA))
-            numba_is_imported = True
+            threads.uninterrupted(partial(importlib.import_module, WITH_LOOPS))
+            loops_are_imported = True
             threads.limit_openmp(threads.count())  # the import did so on the other thread
         except Exception as error:  # whatever a broken installation raises
             tell_broken("numba", error)
@@ -143,7 +169,7 @@ def has_numba() -> bool:
     return True
 
 
-def tell_broken(name: str, error: Exception) -> None:
+def tell_broken(name: str, error: BaseException) -> None:
     """Say, once, that an installed library does not work."""
     if name in broken:
         return
@@ -176,7 +202,7 @@ def compile_at_once() -> None:
 
 def keep_numpy(work: str, seconds: float = 0.0) -> bool:
     """Whether NumPy goes on with some work, after so many seconds more; if not, then in later processes neither."""
-    if numpy_seconds.get(work) == math.inf:
+    if prebuilt.library() is not None or numpy_seconds.get(work) == math.inf:
         return False
     from weft.backend_cpu.compiled.codegen import disk_cache
 
@@ -216,7 +242,7 @@ def describe() -> dict[str, str]:
     lines = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the line below says it
-        has_numba()
+        import_loops()
     for name, folder in LIBRARIES.items():
         module = importlib.import_module(f"weft.backend_cpu.{folder}")
         if name in broken:
@@ -225,6 +251,7 @@ def describe() -> dict[str, str]:
         state = f"{len(modules_of(folder))} ops" if module in available() else "turned off by WEFT_CPU_LIBRARIES"
         lines[name] = f"{module.version()}, {state}" if module.is_available() else module.MISSING
         if module in available() and hasattr(module, "cached_kernels"):
+            lines["prebuilt"] = prebuilt.describe() or "none"
             folders = module.cache_folders()
             place = os.path.commonpath(folders) if folders else "no folder that can be written to"
             lines["compiled"] = f"{module.cached_kernels()} kernels in {place}"

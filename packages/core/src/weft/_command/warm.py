@@ -1,15 +1,21 @@
 """Compile the kernels of a backend ahead of time, so that no program waits for it.
 
 Backends compile some kernels when they are first needed and keep them on disk. This runs small training steps with most
-operations, layers and optimizers, and shows how long each took and how many kernels it added.
+operations, layers and optimizers, in a process for each processor, and shows how long each took and how many kernels it
+added. What is on disk already is read: an interrupted run goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import itertools
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import weft
@@ -44,23 +50,57 @@ OPTIMIZERS: dict[str, tuple[dict[str, Any], ...]] = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """``weft warm [--device cpu] [--dtype float32 ...]``."""
+    """``weft warm [--device cpu] [--dtype float32 ...] [--processes 2]``."""
     parser.add_argument("--device", default="cpu", help="whose kernels to compile (default: cpu)")
     parser.add_argument("--dtype", nargs="+", default=["float32"], help="of tensors (default: float32)")
+    parser.add_argument("--processes", type=int, help="how many (default: one for each processor, on the CPU)")
+    parser.add_argument("--share", help=argparse.SUPPRESS)  # "0/2": what one of the processes does
 
 
 def run(args: argparse.Namespace) -> int:
     """Run all workloads; 1 if one of them failed."""
     found = backend(args.device)
-    found.compile_at_once()
-    failed = 0
+    processes = args.processes or ((os.cpu_count() or 1) if args.device == "cpu" else 1)
     begin = time.perf_counter()
-    for name in args.dtype:
-        for title, work in (WORK | OF_LAYERS if importlib.util.find_spec("weft.nn") else WORK).items():
-            failed += not attempt(f"{name} {title}", work, Maker(args.device, getattr(weft, name)), found)
-    facts = found.describe()
-    print(f"ready after {time.perf_counter() - begin:.1f} s; compiled kernels: {facts.get('compiled', 'none')}")
-    return 1 if failed else 0
+    if processes > 1 and not args.share:
+        failed = run_in_processes(args, processes)
+    else:
+        found.compile_at_once()
+        part, parts = map(int, (args.share or "0/1").split("/"))
+        titles = [(name, *each) for name in args.dtype for each in workloads().items()][part::parts]
+        made = [
+            attempt(f"{name} {title}", work, Maker(args.device, getattr(weft, name)), found)
+            for name, title, work in titles
+        ]
+        failed = not all(made)
+    if not args.share:
+        facts = found.describe()
+        print(f"ready after {time.perf_counter() - begin:.1f} s; compiled kernels: {facts.get('compiled', 'none')}")
+    return int(failed)
+
+
+def workloads() -> dict[str, Callable[[Maker], None]]:
+    """The workloads of what is installed."""
+    return WORK | OF_LAYERS if importlib.util.find_spec("weft.nn") else WORK
+
+
+def run_in_processes(args: argparse.Namespace, processes: int) -> bool:
+    """Run the workloads in several processes, and print their lines; whether one of them failed."""
+    given = ["--device", args.device, "--dtype", *args.dtype]
+    command = [sys.executable, "-m", "weft", "warm", *given, "--processes", "1", "--share"]
+    total, done = len(args.dtype) * len(workloads()), itertools.count(1)
+    children = [
+        subprocess.Popen([*command, f"{part}/{processes}"], stdout=subprocess.PIPE, text=True)
+        for part in range(processes)
+    ]
+
+    def relay(child: subprocess.Popen[str]) -> None:
+        for line in child.stdout or ():
+            print(f"{next(done):4}/{total}{line.rstrip()}", flush=True)
+
+    with ThreadPoolExecutor(processes) as pool:
+        list(pool.map(relay, children))
+    return sum(child.wait() != 0 for child in children) > 0
 
 
 def attempt(title: str, work: Callable[[Maker], None], make: Maker, found: Any) -> bool:
@@ -197,6 +237,57 @@ def indexing(make: Maker) -> None:
     backward(x.tril())
 
 
+def products(make: Maker) -> None:
+    x, y = make.random(ROWS, COLUMNS), make.random(COLUMNS, 96)
+    backward(x @ y)
+    backward(x @ make.random(COLUMNS))
+    backward(make.random(1, COLUMNS) @ y)
+    backward(make.random(4, ROWS, 16) @ make.random(4, 16, ROWS))
+    backward(make.random(4, 1, COLUMNS) @ make.random(4, COLUMNS, 96))
+    backward(weft.outer(make.random(COLUMNS), make.random(COLUMNS)))
+    backward(weft.einsum("bij,bjk->bik", make.random(4, ROWS, 16), make.random(4, 16, ROWS)))
+
+
+def integers(make: Maker) -> None:
+    """The dtypes of positions, labels, masks and bytes: not those of `make`."""
+    for dtype in (weft.int64, weft.int32, weft.uint8, weft.bool):
+        x = make.positions(2, ROWS, COLUMNS).to(dtype)
+        for each in (
+            x.to(make.dtype),
+            x.sum(),
+            x.sum(0),
+            x.sum(-1),
+            x.any(-1),
+            x.all(-1),
+            weft.cat([x, x]),
+            x.t().contiguous(),
+        ):
+            each.to(weft.int64).to(dtype)
+        places = make.positions(ROWS, ROWS)
+        (
+            x[places],
+            x.index_select(0, places),
+            x.flip(0),
+            x.tril(),
+            x == x.t().reshape(ROWS, COLUMNS),
+            x.gather(0, x.long()),
+        )
+        if dtype is not weft.bool:
+            x + x, x - x, x * x, x < 1, x.amax(-1), x.argmax(-1), x.cumsum(-1), x.sort(-1), x // 2, x % 2
+            weft.randint(0, 2, (ROWS, COLUMNS), dtype=dtype, device=make.device)
+    weft.randperm(ROWS * COLUMNS, device=make.device)
+    mask = make.positions(2, ROWS, COLUMNS).bool()
+    (mask & mask, mask | mask, ~mask, mask ^ mask, weft.where(mask, 0, 1), mask.nonzero())
+
+
+def samples(make: Maker) -> None:
+    x = make.random(ROWS, 8 * COLUMNS).detach()
+    x.uniform_(-1, 1).normal_(0, 2).bernoulli_(0.5).exponential_()
+    weft.randn(ROWS, 8 * COLUMNS, device=make.device, dtype=make.dtype)
+    weft.multinomial(make.random(ROWS, COLUMNS).detach(), 4)
+    weft.bernoulli(make.random(ROWS, COLUMNS).detach())
+
+
 def normalization(make: Maker) -> None:
     functional = weft.nn.functional
     x, image = make.random(ROWS, COLUMNS), make.random(8, 16, 16, 16)
@@ -271,10 +362,52 @@ def classifier(make: Maker) -> None:
         optimizer.step()
 
 
+def residual_network(make: Maker) -> None:
+    nn = weft.nn
+    first, norm = make.module(nn.Conv2d(3, 32, 3, padding=1)), make.module(nn.BatchNorm2d(32))
+    second, head = make.module(nn.Conv2d(32, 32, 3, padding=1, bias=False)), make.module(nn.Linear(32, 10))
+    parameters = [each for layer in (first, norm, second, head) for each in layer.parameters()]
+    optimizer = weft.optim.SGD(parameters, lr=0.01, momentum=0.9, weight_decay=1e-4)
+    for _ in range(2):
+        x = nn.functional.relu(norm(first(make.random(16, 3, 32, 32).detach())))
+        x = nn.functional.relu(norm(second(x)) + x)
+        loss = nn.functional.cross_entropy(head(x.mean((2, 3))), make.positions(10, 16))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def language_model(make: Maker) -> None:
+    nn, functional = weft.nn, weft.nn.functional
+    words, places = make.module(nn.Embedding(ROWS, 64)), make.module(nn.Embedding(32, 64))
+    norm, project = make.module(nn.LayerNorm(64)), make.module(nn.Linear(64, 192))
+    modules = nn.ModuleList([words, places, norm, project])
+    optimizer = weft.optim.AdamW(modules.parameters(), lr=0.01)
+    for _ in range(2):
+        tokens = make.positions(ROWS, 16, 32)
+        x = words(tokens) + places(weft.arange(32, device=make.device))
+        q, k, v = (each.view(16, 32, 4, 16).transpose(1, 2) for each in project(norm(x)).split(64, -1))
+        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        scores = (q @ k.transpose(-2, -1) / 4).masked_fill(weft.ones(32, 32, device=make.device).triu(1).bool(), -1e4)
+        x = x + (mixed + functional.dropout(scores.softmax(-1), 0.1) @ v).transpose(1, 2).reshape(16, 32, 64)
+        logits = functional.gelu(norm(x)) @ words.weight.t()
+        loss = functional.cross_entropy(logits.view(-1, ROWS), tokens.view(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(modules.parameters(), 1.0)
+        optimizer.step()
+    with weft.no_grad():
+        modules.eval()
+        project(norm(words(tokens[:1, :1])))
+
+
 WORK: dict[str, Callable[[Maker], None]] = {
     "elementwise": elementwise,
     "reductions": reductions,
     "indexing": indexing,
+    "products": products,
+    "integers": integers,
+    "samples": samples,
 }
 OF_LAYERS: dict[str, Callable[[Maker], None]] = {  # where weft-nn is installed
     "activations": activations,
@@ -284,4 +417,6 @@ OF_LAYERS: dict[str, Callable[[Maker], None]] = {  # where weft-nn is installed
     "sequences": sequences,
     "optimizers": optimizers,
     "a classifier's steps": classifier,
+    "a residual network's steps": residual_network,
+    "a language model's steps": language_model,
 }

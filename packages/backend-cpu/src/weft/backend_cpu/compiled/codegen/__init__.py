@@ -11,4 +11,5 @@ these; none knows an op.
 - `vectors`: the widest vectors, several at a time. `float16`: half precision.
 - `array_header`, `multi_tensor`: arrays, and lists of them, by their identities.
 - `disk_cache`: compiled kernels on disk.
+- `deferred`: functions for Numba that stand there without it; `numba_types`, `llvm_types`: imported with Numba alone.
 """

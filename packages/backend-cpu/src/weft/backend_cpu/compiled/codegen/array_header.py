@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-from numba import carray, types
-from numba.extending import intrinsic
-
+from weft.backend_cpu.compiled.codegen.deferred import carray, intrinsic, ir, types
 from weft.backend_cpu.compiled.codegen.parallel import loop
 
 __all__ = [

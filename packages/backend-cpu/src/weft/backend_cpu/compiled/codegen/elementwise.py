@@ -19,23 +19,27 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import from_dtype, njit, types
-from numba.extending import intrinsic, overload
 
 from weft.backend import destination
+from weft.backend_cpu.compiled import prebuilt
 from weft.backend_cpu.compiled.codegen.array_header import ALIGNED, FLAGS, HEAD, word_at
-from weft.backend_cpu.compiled.codegen.disk_cache import c_function
+from weft.backend_cpu.compiled.codegen.deferred import (
+    compiled_c_function,
+    from_dtype,
+    intrinsic,
+    ir,
+    njit,
+    overload,
+    types,
+)
 from weft.backend_cpu.compiled.codegen.float16 import HALVES, loaded, rounded
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.codegen.vectors import SeveralVectors
 
 __all__ = ["run_elementwise", "scalar_function"]
 
 # Scalar functions
 
 FORMULAS: dict[str, Any] = {}
-ALIVE: list[Any] = []  # compiled loops whose addresses are in use
 
 ARRAYS, NUMBERS = 3, 3  # operands of each sort that a scalar function may have
 
@@ -151,11 +155,7 @@ def apply_compiled(spec, values):
 
 # All loops have this signature: addresses of result and operands, size, address of the table from STEPS on, numbers.
 LOOP = "void(int64, int64, int64, int64, int64, int64, float64, float64, float64)"
-OPTIONS: Any = {
-    "fastmath": {"contract"},
-    "error_model": "numpy",
-    "pipeline_class": SeveralVectors,
-}
+OPTIONS: dict[str, Any] = {"fastmath": {"contract"}, "error_model": "numpy"}
 
 
 @cache
@@ -163,13 +163,29 @@ def compiled_loop(spec: str) -> int:
     """The address of a loop. ``spec`` is the function's key, and for the result and each operand ``|dtype advance``."""
     formula = FORMULAS[spec.partition("|")[0]].py_func
 
-    @c_function(LOOP, formula.__module__, **OPTIONS)
+    @address_of(spec, LOOP, formula.__module__, pipeline_class="SeveralVectors", **OPTIONS)
     def run(out, a, b, c, size, steps, p, q, r):
         for i in range(size):
             put(spec, out, i, apply(spec, elements(spec, (a, b, c), (p, q, r), i)))
 
-    ALIVE.append(run)
-    return int(run.address)
+    return run
+
+
+def address_of(name: str, signature: str, *modules: str, **options: Any) -> Callable[[Any], int]:
+    """A decorator that gives a function's address for compiled code: a prebuilt one's of this name, or Numba's."""
+
+    def compiled(function: Any) -> int:
+        found = prebuilt.address(name)
+        if found is not None:
+            return found
+        loops[name] = made = compiled_c_function(signature, *modules, **options)(function)
+        return int(made.address)
+
+    return compiled
+
+
+loops: dict[str, Any] = {}
+"""Numba's functions whose addresses are in use, by name."""
 
 
 # A plan's table: words at these places, and behind them, for each dimension above the row, from the innermost on, its
@@ -247,13 +263,12 @@ def strided_copier(size: int) -> int:
     """The address of a loop that copies elements of ``size`` bytes, from one stride to another."""
     mark = f"uint{8 * size}"
 
-    @c_function("void(int64, int64, int64, int64, int64)", error_model="numpy")
+    @address_of(f"copier {size}", "void(int64, int64, int64, int64, int64)", error_model="numpy")
     def copy(source, step, target, distance, count):
         for i in range(count):
             copy_one(mark, source + i * step, target + i * distance)
 
-    ALIVE.append(copy)
-    return int(copy.address)
+    return copy
 
 
 @intrinsic(prefer_literal=True)
@@ -307,7 +322,7 @@ def gathered(words, place, count, buffer):
 def gathering_loop() -> int:
     """The address of a loop that runs another one on blocks, to which strided operands are gathered first."""
 
-    @c_function(LOOP, **OPTIONS)
+    @address_of("gathering", LOOP, pipeline_class="SeveralVectors", **OPTIONS)
     def run(out, a, b, c, size, steps, p, q, r):
         memory = buffers()
         function, copier = word_at(steps + 8 * (FUNCTION - STEPS)), word_at(steps + 8 * (COPIERS - STEPS))
@@ -324,8 +339,7 @@ def gathering_loop() -> int:
             b, c = b + count * word_at(steps + 16), c + count * word_at(steps + 24)
             size -= count
 
-    ALIVE.append(run)
-    return int(run.address)
+    return run
 
 
 # From Python

@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
 
 from weft import bfloat16, float16
+from weft.backend_cpu.compiled.codegen.deferred import cgutils, intrinsic, ir, llvm, overload, types
 from weft.backend_cpu.compiled.codegen.instructions import HAS_CONVERSIONS
 from weft.backend_cpu.compiled.codegen.parallel import loop
 
 __all__ = ["BITS", "HALVES", "loaded", "narrow", "number_in", "put_at", "rounded", "rows_at_once", "value_at", "widen"]
-
-I16, I32, SINGLE = ir.IntType(16), ir.IntType(32), ir.FloatType()
 
 HALVES = {each.numpy: each.name for each in (bfloat16, float16)}
 """Names of the half-precision dtypes, by NumPy's dtypes."""
@@ -24,10 +19,10 @@ HALVES = {each.numpy: each.name for each in (bfloat16, float16)}
 
 def loaded(builder: Any, name: str, place: Any) -> tuple[Any, Any]:
     """The load instruction, and the number in float32."""
-    bits = builder.load(builder.bitcast(place, I16.as_pointer()))
+    bits = builder.load(builder.bitcast(place, llvm.I16.as_pointer()))
     if name == "float16":
         return bits, widened(builder, bits)
-    return bits, builder.bitcast(builder.shl(builder.zext(bits, I32), I32(16)), SINGLE)
+    return bits, builder.bitcast(builder.shl(builder.zext(bits, llvm.I32), llvm.I32(16)), llvm.SINGLE)
 
 
 # Processors before AVX2 have no instructions that convert float16: LLVM would call functions of compiler-rt, which the
@@ -38,6 +33,7 @@ MIN_NORMAL, BEYOND = 113 << 23, 0x477FF000  # 2**-14; and 65520, the least numbe
 
 def widened(builder: Any, bits: Any) -> Any:
     """The float32 of a float16's bits."""
+    I32, SINGLE = llvm.I32, llvm.SINGLE
     if HAS_CONVERSIONS:
         return builder.fpext(builder.bitcast(bits, ir.HalfType()), SINGLE)
     whole = builder.zext(bits, I32)
@@ -50,6 +46,7 @@ def widened(builder: Any, bits: Any) -> Any:
 
 def narrowed(builder: Any, value: Any) -> Any:
     """The bits of a float32 rounded to float16, ties to even."""
+    I16, I32, SINGLE = llvm.I16, llvm.I32, llvm.SINGLE
     if HAS_CONVERSIONS:
         return builder.bitcast(builder.fptrunc(value, ir.HalfType()), I16)
     bits = builder.bitcast(value, I32)
@@ -67,6 +64,7 @@ def narrowed(builder: Any, value: Any) -> Any:
 
 def rounded(builder: Any, name: str, value: Any) -> Any:
     """The bits of a float32 rounded to half precision, ties to even; nan stays nan, with its sign."""
+    I16, I32 = llvm.I16, llvm.I32
     if name == "float16":
         return narrowed(builder, value)
     bits = builder.bitcast(value, I32)
@@ -113,7 +111,7 @@ def put_half_at(typingctx: Any, x: Any, i: Any, value: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         place = place_of(context, builder, x, *args[:2])
-        builder.store(rounded(builder, name, args[2]), builder.bitcast(place, I16.as_pointer()))
+        builder.store(rounded(builder, name, args[2]), builder.bitcast(place, llvm.I16.as_pointer()))
         return context.get_dummy_value()
 
     return types.void(x, i, types.float32), generate

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import llvmlite.binding
-from llvmlite import ir
-from numba import config, types
-from numba.extending import intrinsic
+from weft.backend_cpu.compiled import prebuilt
+from weft.backend_cpu.compiled.codegen.deferred import intrinsic, ir, llvm, types
 
 __all__ = [
     "FEATURES",
@@ -28,20 +26,12 @@ __all__ = [
 ]
 
 
-def features() -> set[str]:
-    """The features of the processor that code is compiled for: this one, or as ``NUMBA_CPU_FEATURES`` says."""
-    if config.CPU_NAME or config.CPU_FEATURES:
-        return {each[1:] for each in (config.CPU_FEATURES or "").split(",") if each.startswith("+")}
-    return {name for name, there in llvmlite.binding.get_host_cpu_features().items() if there}
-
-
-FEATURES = features()
+FEATURES = prebuilt.features()
 IS_X86 = "sse2" in FEATURES
 HAS_INSTRUCTIONS = "avx512f" in FEATURES
 HAS_FUSED = "fma" in FEATURES or not IS_X86  # multiply-adds that are rounded once
 HAS_CONVERSIONS = "f16c" in FEATURES or not IS_X86  # of float16
 
-I32 = ir.IntType(32)
 NEAREST = 4  # rounding as it is set
 
 
@@ -50,8 +40,8 @@ def call_instruction(name: str, immediate: int | None, builder: Any, values: lis
     element = values[0].type
     lanes, suffix = (16, "ps") if isinstance(element, ir.FloatType) else (8, "pd")
     vector, mask = ir.VectorType(element, lanes), ir.IntType(lanes)
-    given = [] if immediate is None else [I32(immediate)]
-    kept = mask(-1), I32(NEAREST)  # all lanes are computed
+    given = [] if immediate is None else [llvm.I32(immediate)]
+    kept = mask(-1), llvm.I32(NEAREST)  # all lanes are computed
 
     def signature(operand: Any) -> ir.FunctionType:
         kinds = [operand] * len(values) + [each.type for each in given] + [operand] + [each.type for each in kept]
@@ -70,9 +60,9 @@ def call_instruction(name: str, immediate: int | None, builder: Any, values: lis
             set.add(function.attributes, attribute)  # llvmlite's own method knows attributes of one word alone
         one = ir.IRBuilder(function.append_basic_block())
         undefined = ir.Constant(vector, ir.Undefined)
-        operands = [one.insert_element(undefined, each, I32(0)) for each in function.args[: len(values)]]
+        operands = [one.insert_element(undefined, each, llvm.I32(0)) for each in function.args[: len(values)]]
         made = one.call(instruction, [*operands, *given, ir.Constant(vector, None), *kept])
-        one.ret(one.extract_element(made, I32(0)))
+        one.ret(one.extract_element(made, llvm.I32(0)))
     return builder.call(function, [*values, *given, ir.Constant(element, 0.0), *kept])
 
 

@@ -15,10 +15,8 @@ import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic, overload
 
+from weft.backend_cpu.compiled.codegen.deferred import intrinsic, ir, njit, overload, types
 from weft.backend_cpu.compiled.codegen.instructions import HAS_FUSED, HAS_INSTRUCTIONS, power_in, rest_of, times_power
 from weft.ops.error_functions import (
     CENTRE_ABOVE,
@@ -72,12 +70,15 @@ __all__ = [
 OPTIONS = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True, "nogil": True}
 function = njit(**OPTIONS)
 
-# Of a type: the integer of its size, the bits of its fraction, what is added to its exponents, and the number whose
-# last bit counts one, so that adding it rounds to a whole number.
-FORMATS = {
-    types.float32: (ir.IntType(32), 23, 127, 1.5 * 2.0**23),
-    types.float64: (ir.IntType(64), 52, 1023, 1.5 * 2.0**52),
-}
+
+def format_of(kind: Any) -> tuple[Any, int, int, float]:
+    """A type's integer of its size, bits of the fraction, what is added to exponents, and what rounds when it is added.
+
+    The last bit of that number counts one, so that adding it rounds to a whole number.
+    """
+    if kind == types.float32:
+        return ir.IntType(32), 23, 127, 1.5 * 2.0**23
+    return ir.IntType(64), 52, 1023, 1.5 * 2.0**52
 
 
 @intrinsic
@@ -134,7 +135,7 @@ fused = as_llvm_has_it("fma", 3)  # x * y + z, rounded once
 @intrinsic
 def next_to(typingctx: Any, x: Any, larger: Any) -> Any:
     """The number next to ``x``, which is not 0: that of larger size, or of smaller."""
-    word = FORMATS[x][0]
+    word = format_of(x)[0]
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         step = builder.select(args[1], word(1), word(-1))
@@ -166,7 +167,7 @@ def rounder(typingctx: Any, x: Any) -> Any:
     """The number of x's type that, added and subtracted, rounds to a whole number."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return ir.Constant(args[0].type, FORMATS[x][3])
+        return ir.Constant(args[0].type, format_of(x)[3])
 
     return x(x), generate
 
@@ -174,7 +175,7 @@ def rounder(typingctx: Any, x: Any) -> Any:
 @intrinsic
 def scaled_by_bits(typingctx: Any, x: Any, shifted: Any) -> Any:
     """As `scaled`, by two factors, of normal numbers."""
-    whole, fraction, bias, magic = FORMATS[x]
+    whole, fraction, bias, magic = format_of(x)
     up = bias // 4
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -192,7 +193,7 @@ def scaled_by_bits(typingctx: Any, x: Any, shifted: Any) -> Any:
 @intrinsic
 def half_power(typingctx: Any, x: Any) -> Any:
     """``2**(k - 1)`` for ``x = k + rounder``, where that is in the range of normal numbers: in two instructions."""
-    whole, fraction, bias, magic = FORMATS[x]
+    whole, fraction, bias, magic = format_of(x)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         bits, zero = (builder.bitcast(each, whole) for each in (args[0], args[0].type(magic)))
@@ -215,7 +216,7 @@ scaled = scaled_at_once if HAS_INSTRUCTIONS else scaled_by_bits
 @intrinsic
 def exponent(typingctx: Any, x: Any) -> Any:
     """The power of two that leaves a positive number between the roots of 1/2 and 2 when it is divided by it."""
-    whole, fraction, _, _ = FORMATS[x]
+    whole, fraction, _, _ = format_of(x)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         root = builder.bitcast(args[0].type(math.sqrt(0.5)), whole)
@@ -228,7 +229,7 @@ def exponent(typingctx: Any, x: Any) -> Any:
 @intrinsic
 def mantissa(typingctx: Any, x: Any) -> Any:
     """A positive number that is not too small to be normal, divided by 2 to the power of its `exponent`."""
-    whole, fraction, _, _ = FORMATS[x]
+    whole, fraction, _, _ = format_of(x)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         bits, root = builder.bitcast(args[0], whole), builder.bitcast(args[0].type(math.sqrt(0.5)), whole)

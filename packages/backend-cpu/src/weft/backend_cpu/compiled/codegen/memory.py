@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from weft.backend_cpu.compiled.codegen.deferred import cgutils, intrinsic, ir, llvm, types
 
 __all__ = ["copy_bytes", "prefetch"]
-
-I32, POINTER = ir.IntType(32), ir.IntType(8).as_pointer()
 
 
 @intrinsic
@@ -19,7 +14,7 @@ def copy_bytes(typingctx: Any, target: Any, source: Any, count: Any) -> Any:
     """Copy bytes from an address to another; the two ranges do not overlap."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        places = [builder.inttoptr(each, POINTER) for each in values[:2]]
+        places = [builder.inttoptr(each, llvm.POINTER) for each in values[:2]]
         cgutils.raw_memcpy(builder, *places, values[2], 1)
         return context.get_dummy_value()
 
@@ -28,6 +23,6 @@ def copy_bytes(typingctx: Any, target: Any, source: Any, count: Any) -> Any:
 
 def prefetch(builder: Any, place: Any, to_write: bool = False) -> None:
     """Have the cache line at a pointer loaded into the first cache."""
-    kind = ir.FunctionType(ir.VoidType(), [POINTER, I32, I32, I32])
+    kind = ir.FunctionType(ir.VoidType(), [llvm.POINTER, llvm.I32, llvm.I32, llvm.I32])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-    builder.call(function, [builder.bitcast(place, POINTER), I32(int(to_write)), I32(3), I32(1)])
+    builder.call(function, [builder.bitcast(place, llvm.POINTER), llvm.I32(int(to_write)), llvm.I32(3), llvm.I32(1)])

@@ -22,40 +22,64 @@ arrays are passed flat (``x.reshape(-1)``) or as rows (``x.reshape(-1, n)``) whe
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import llvmlite.binding
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils, compiler_lock
-from numba.extending import intrinsic
-
-from weft.backend import hold_during_fork
-from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit
-from weft.backend_cpu.compiled.codegen.vectors import WideVectors, widen
+from weft.backend_cpu.compiled import prebuilt
+from weft.backend_cpu.compiled.codegen.deferred import (
+    Deferred,
+    cgutils,
+    compiled_with,
+    import_numba,
+    intrinsic,
+    ir,
+    llvm,
+    types,
+    vectors,
+)
 from weft.backend_cpu.threads import use_openmp
 
-__all__ = ["GRAIN", "launcher", "loop", "parallel"]
+__all__ = ["GRAIN", "launcher", "loop", "parallel", "rounding_loop", "serial_launcher"]
 
 GRAIN = 16384
 """Elements of simple arithmetic that are worth a thread (measured)."""
 
 # Sums may be reordered, which vector code needs, and products contracted into multiply-adds. NaN, infinities and the
 # sign of zero keep their meaning.
-OPTIONS = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy", "nogil": True}
+OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "contract"}, "error_model": "numpy", "nogil": True}
 
-# Python calls launchers, and these call loops: no other wrappers are compiled.
-loop = cached_njit(**OPTIONS, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-launcher = cached_njit(**OPTIONS, pipeline_class=WideVectors, no_cfunc_wrapper=True)
 
-llvmlite.binding.load_library_permanently("libgomp.so.1")
+def loop_with(**options: Any) -> Callable[[Any], Any]:
+    """A decorator of functions that compiled code calls: no wrappers for Python are made."""
+    return compiled_with(**options, pipeline_class="WideVectors", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def launcher_with(**options: Any) -> Callable[[Any], Any]:
+    """A decorator of functions that Python calls."""
+    return partial(launched, compiled_with(**options, no_cfunc_wrapper=True))
+
+
+def launched(decorator: Callable[[Any], Deferred], function: Any) -> Any:
+    """What Python calls: kernels that came ready, or Numba's dispatcher."""
+    deferred = decorator(function)
+    launchers[prebuilt.name_of(function)] = deferred
+    return prebuilt.launcher(function, deferred) if prebuilt.library() is not None else deferred.numba
+
+
+launchers: dict[str, Deferred] = {}
+"""The functions that Python calls, by module and name."""
+
+loop = loop_with(**OPTIONS)
+launcher = launcher_with(**OPTIONS, pipeline_class="WideVectors")
+rounding_loop = loop_with(**{**OPTIONS, "fastmath": False})
+"""The decorator of loops in which each step is rounded: no multiply-adds."""
+serial_launcher = launcher_with(nogil=True, error_model="numpy")
+"""The decorator of functions that Python calls, and that are no loops to make vector code of."""
+
 use_openmp()
-hold_during_fork(compiler_lock, "global_compiler_lock", is_inner=True)
-if os.environ.get("WEFT_POISON", "0") not in ("", "0"):
-    from weft.backend_cpu import poison
-
-    poison.fill_compiled_memory()
+if prebuilt.library() is None:
+    import_numba()
 
 
 @intrinsic
@@ -95,9 +119,6 @@ def parallel(typingctx: Any, run: Any, args: Any, size: Any, work: Any) -> Any:
     return signature, generate
 
 
-I32, POINTER = ir.IntType(32), ir.IntType(8).as_pointer()
-
-
 def runtime(builder: Any, name: str, result: Any, arguments: Any, values: Any) -> Any:
     """A call of one of OpenMP's functions."""
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
@@ -106,7 +127,7 @@ def runtime(builder: Any, name: str, result: Any, arguments: Any, values: Any) -
 
 def thread_count(builder: Any, work: Any) -> Any:
     """The number of threads that some work is worth, at most OpenMP's."""
-    most = builder.sext(runtime(builder, "omp_get_max_threads", I32, [], []), work.type)
+    most = builder.sext(runtime(builder, "omp_get_max_threads", llvm.I32, [], []), work.type)
     worth = builder.sdiv(work, ir.Constant(work.type, GRAIN))
     return builder.select(builder.icmp_signed("<", worth, most), worth, most)
 
@@ -115,14 +136,14 @@ def in_threads(builder: Any, call: Any, packed: Any, size: Any, threads: Any) ->
     """Run the parts of a range concurrently: each thread calls a function that finds its own part."""
     module = builder.module
     shared = ir.LiteralStructType([packed.type, size.type])
-    part = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), module.get_unique_name("part"))
+    part = ir.Function(module, ir.FunctionType(ir.VoidType(), [llvm.POINTER]), module.get_unique_name("part"))
     part.linkage = "internal"
-    widen(part)
+    vectors.widen(part)
     inner = ir.IRBuilder(part.append_basic_block())
     data = inner.load(inner.bitcast(part.args[0], shared.as_pointer()))
     total = inner.extract_value(data, 1)
-    number = inner.zext(runtime(inner, "omp_get_thread_num", I32, [], []), total.type)
-    count = inner.zext(runtime(inner, "omp_get_num_threads", I32, [], []), total.type)
+    number = inner.zext(runtime(inner, "omp_get_thread_num", llvm.I32, [], []), total.type)
+    count = inner.zext(runtime(inner, "omp_get_num_threads", llvm.I32, [], []), total.type)
     bounds = [inner.udiv(inner.mul(total, inner.add(number, ir.Constant(total.type, step))), count) for step in (0, 1)]
     call(inner, inner.extract_value(data, 0), *bounds)
     inner.ret_void()
@@ -131,5 +152,5 @@ def in_threads(builder: Any, call: Any, packed: Any, size: Any, threads: Any) ->
     builder.store(
         builder.insert_value(builder.insert_value(ir.Constant(shared, ir.Undefined), packed, 0), size, 1), place
     )
-    values = [part, builder.bitcast(place, POINTER), builder.trunc(threads, I32), ir.Constant(I32, 0)]
-    runtime(builder, "GOMP_parallel", ir.VoidType(), [part.type, POINTER, I32, I32], values)
+    values = [part, builder.bitcast(place, llvm.POINTER), builder.trunc(threads, llvm.I32), ir.Constant(llvm.I32, 0)]
+    runtime(builder, "GOMP_parallel", ir.VoidType(), [part.type, llvm.POINTER, llvm.I32, llvm.I32], values)

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from weft.backend_cpu.compiled.codegen.deferred import cgutils, intrinsic, types
 
 __all__ = ["simd_loop"]
 

@@ -10,9 +10,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
+from weft.backend_cpu.compiled.codegen.deferred import intrinsic, types
 from weft.backend_cpu.compiled.codegen.mathematics import exp, log
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.layouts import contiguous, outer_size_inner

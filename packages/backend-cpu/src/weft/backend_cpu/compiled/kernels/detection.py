@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit
-from weft.backend_cpu.compiled.codegen.parallel import OPTIONS, launcher, loop, parallel
-from weft.backend_cpu.compiled.codegen.vectors import WideVectors
+from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel, rounding_loop
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 Array = np.ndarray[Any, Any]
@@ -20,9 +18,6 @@ REAL = "float32 float64"
 MOST = 1 << 12  # samples of a bin along an axis
 
 # Where a number is compared with a limit, each step is rounded, as elsewhere: no multiply-adds.
-rounding_loop = cached_njit(
-    **{**OPTIONS, "fastmath": False}, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
 
 
 @rounding_loop

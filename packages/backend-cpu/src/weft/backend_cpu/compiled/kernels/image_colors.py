@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit
-from weft.backend_cpu.compiled.codegen.parallel import OPTIONS, launcher, parallel
-from weft.backend_cpu.compiled.codegen.vectors import WideVectors
+from weft.backend_cpu.compiled.codegen.parallel import launcher, parallel, rounding_loop
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 Array = np.ndarray[Any, Any]
@@ -18,9 +16,6 @@ Kernel = Any
 LUMA = tuple(np.float32(each) for each in (0.2989, 0.587, 0.114))
 
 # Bytes are cut off after sums that others round one by one: products are not contracted into multiply-adds.
-rounding_loop = cached_njit(
-    **{**OPTIONS, "fastmath": False}, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
 
 
 @rounding_loop

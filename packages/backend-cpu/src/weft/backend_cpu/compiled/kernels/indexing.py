@@ -12,10 +12,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, word_at
+from weft.backend_cpu.compiled.codegen.deferred import intrinsic, types
 from weft.backend_cpu.compiled.codegen.memory import copy_bytes, prefetch
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.layouts import outer_size_inner

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit
 from weft.backend_cpu.compiled.codegen.float16 import BITS, number_in, put_at, value_at
 from weft.backend_cpu.compiled.codegen.mathematics import floor, function, fused, like, log, log1p, polynomial, sine_of
 from weft.backend_cpu.compiled.codegen.mathematics import whole as nearest
-from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel, serial_launcher
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, register_kernel
 
 __all__ = [
@@ -48,7 +47,7 @@ def mixed(high, low):
     return (joined >> ONE) ^ (MATRIX if joined & ONE else np.uint32(0))
 
 
-@cached_njit(nogil=True, error_model="numpy")
+@serial_launcher
 def words(key, out):
     """Write words to an array of whole blocks; ``key`` is the generator's state at the end of one, and stays so."""
     for start in range(0, out.size, SIZE):
@@ -287,7 +286,7 @@ def remainders64(words, span, low, out):
     parallel(remainders64_loop, (words, span, low, out), out.size, out.size * 8)
 
 
-@cached_njit(nogil=True, error_model="numpy")
+@serial_launcher
 def exchanged(words, out):
     """Exchange place i of 0, 1, ..., n - 1 with one from there on, for i = 0, 1, ... in turn (Fisher-Yates)."""
     n = out.size
@@ -298,7 +297,7 @@ def exchanged(words, out):
         out[i], out[other] = out[other], out[i]
 
 
-@cached_njit(nogil=True, error_model="numpy")
+@serial_launcher
 def search(weights, uniforms, cumulated, out):
     """For each row of weights, the columns in whose part of its sum uniforms lie; ``cumulated`` has room for a row."""
     columns = weights.shape[1]

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.backend_cpu.compiled.codegen.disk_cache import cached_njit
-from weft.backend_cpu.compiled.codegen.parallel import OPTIONS, launcher, loop, parallel
-from weft.backend_cpu.compiled.codegen.vectors import WideVectors
+from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel, rounding_loop
 from weft.backend_cpu.registry import MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
 __all__ = ["outer"]
@@ -38,10 +36,6 @@ def outer(column: Any, row: Any) -> Any:
 
 
 # Cross products. Products are rounded before they are subtracted, so that that of a vector and itself is 0.
-
-rounding_loop = cached_njit(
-    **{**OPTIONS, "fastmath": False}, pipeline_class=WideVectors, no_cpython_wrapper=True, no_cfunc_wrapper=True
-)
 
 
 @rounding_loop

@@ -10,11 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
+from weft.backend_cpu.compiled.codegen.deferred import cgutils, intrinsic, ir, llvm, types
 from weft.backend_cpu.compiled.codegen.instructions import FEATURES, IS_X86
 from weft.backend_cpu.compiled.codegen.mathematics import either, like
 from weft.backend_cpu.compiled.codegen.memory import copy_bytes, prefetch
@@ -55,28 +52,12 @@ def width_of(dtype: Any) -> int:
     return ACROSS // int(np.dtype(dtype).itemsize)
 
 
-I32, POINTER = ir.IntType(32), ir.IntType(8).as_pointer()
-
-
-class BFloat(ir.Type):  # type: ignore[misc]
-    """LLVM's type of bfloat16."""
-
-    def _to_string(self) -> str:
-        return "bfloat"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BFloat)
-
-    def __hash__(self) -> int:
-        return hash(BFloat)
-
-
 def add_product_of_vectors(builder: Any, total: Any, a: Any, b: Any) -> Any:
     return builder.fadd(builder.fmul(a, b, flags=("contract",)), total, flags=("contract",))
 
 
 def add_product_of_pairs(builder: Any, total: Any, a: Any, b: Any) -> Any:
-    halves = ir.VectorType(BFloat(), 2 * total.type.count)
+    halves = ir.VectorType(llvm.BFloat(), 2 * total.type.count)
     kind = ir.FunctionType(total.type, [total.type, halves, halves])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512bf16.dpbf16ps.512")
     return builder.call(function, [total, builder.bitcast(a, halves), builder.bitcast(b, halves)])
@@ -119,7 +100,7 @@ def tile_of(rows: int) -> Any:
             steps = (word(width), word(ACROSS)) if in_panel else [caller.extract_value(steps, i) for i in (0, 1)]
             given = inner, a, *steps, b, c, step, last, fresh
             vector = ir.VectorType(element, lanes)
-            factor = ir.VectorType(I32, lanes) if pairs else vector
+            factor = ir.VectorType(llvm.I32, lanes) if pairs else vector
             kind = ir.FunctionType(ir.VoidType(), [each.type for each in given])
             function = ir.Function(caller.module, kind, caller.module.get_unique_name("tile"))
             function.linkage = "internal"
@@ -137,8 +118,8 @@ def tile_of(rows: int) -> Any:
 
             def spread(value: Any) -> Any:
                 undefined = ir.Constant(factor, ir.Undefined)
-                first = builder.insert_element(undefined, value, I32(0))
-                return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(I32, lanes), None))
+                first = builder.insert_element(undefined, value, llvm.I32(0))
+                return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(llvm.I32, lanes), None))
 
             def at_rows(address: Any, step: Any) -> list[Any]:
                 found = []
@@ -150,7 +131,7 @@ def tile_of(rows: int) -> Any:
             sources, targets = at_rows(a, from_row), at_rows(c, step)
             places = [(row, k) for row in range(rows) for k in range(VECTORS)]
             for row, k in places:  # what is added to comes nearer meanwhile
-                prefetch(builder, builder.inttoptr(plus(targets[row], k * BYTES), POINTER), to_write=True)
+                prefetch(builder, builder.inttoptr(plus(targets[row], k * BYTES), llvm.POINTER), to_write=True)
             multiply = add_product_of_pairs if pairs else add_product_of_vectors
             known = ACROSS if in_panel else factor.element.get_abi_size(context.target_data)
 
@@ -168,7 +149,7 @@ def tile_of(rows: int) -> Any:
                 number, offset, panel, *sums = now
                 for _ in range(count):
                     for line in range(0, ACROSS if count > 1 else 0, 64):  # one term alone is not worth it (measured)
-                        prefetch(builder, builder.inttoptr(plus(panel, AT_ONCE * ACROSS + line), POINTER))
+                        prefetch(builder, builder.inttoptr(plus(panel, AT_ONCE * ACROSS + line), llvm.POINTER))
                     sums = add_term(offset, panel, sums)
                     offset, panel = plus(offset, step), plus(panel, ACROSS)
                 then = [plus(number, count), offset, panel, *sums]
@@ -234,7 +215,7 @@ def transpose(typingctx: Any, zero: Any, source: Any, step: Any, target: Any, ac
             return builder.inttoptr(builder.add(address, builder.mul(step, step.type(row))), vector.as_pointer())
 
         def chosen(first: Any, second: Any, lanes_taken: list[int]) -> Any:
-            return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(I32, lanes), lanes_taken))
+            return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(llvm.I32, lanes), lanes_taken))
 
         rows = []
         for row in range(lanes):
@@ -261,7 +242,7 @@ def clear(typingctx: Any, target: Any, size: Any) -> Any:
     """Set bytes to 0."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        cgutils.memset(builder, builder.inttoptr(values[0], POINTER), values[1], 0)
+        cgutils.memset(builder, builder.inttoptr(values[0], llvm.POINTER), values[1], 0)
         return context.get_dummy_value()
 
     return types.void(types.intp, types.intp), generate

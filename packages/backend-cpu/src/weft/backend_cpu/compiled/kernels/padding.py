@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_at
+from weft.backend_cpu.compiled.codegen.deferred import njit
 from weft.backend_cpu.compiled.codegen.memory import copy_bytes
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 from weft.backend_cpu.compiled.kernels.strided_copy import DTYPES, UNSIGNED, copy_item

@@ -16,11 +16,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic, overload
 
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_at
+from weft.backend_cpu.compiled.codegen.deferred import intrinsic, ir, overload, types
 from weft.backend_cpu.compiled.codegen.float16 import BITS, value_at
 from weft.backend_cpu.compiled.codegen.mathematics import exp, like
 from weft.backend_cpu.compiled.codegen.parallel import OPTIONS, launcher, loop, parallel

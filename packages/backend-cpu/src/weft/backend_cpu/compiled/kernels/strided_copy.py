@@ -13,9 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
 from weft.backend_cpu.compiled.codegen.array_header import (
     ALIGNED,
@@ -27,6 +24,7 @@ from weft.backend_cpu.compiled.codegen.array_header import (
     stride_at,
     word_at,
 )
+from weft.backend_cpu.compiled.codegen.deferred import intrinsic, ir, types
 from weft.backend_cpu.compiled.codegen.memory import copy_bytes
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
 
