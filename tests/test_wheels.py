@@ -136,7 +136,7 @@ def test_the_meta_distribution_is_nothing_but_dependencies(wheels):
     required = metadata(wheels["weft"]).get_all("Requires-Dist")
     always = {re.match(r"[\w-]+", line)[0] for line in required if "extra ==" not in line}
     assert always == {"weft-core", "weft-backend-cpu", "weft-nn"}
-    extras = {"all", "cuda", "distributed", "fast", "text", "transformers", "vision"}
+    extras = {"all", "compile", "cuda", "distributed", "fast", "scientific", "text", "transformers", "vision"}
     assert set(metadata(wheels["weft"]).get_all("Provides-Extra")) == extras
 
 

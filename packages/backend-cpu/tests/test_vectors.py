@@ -5,7 +5,9 @@ import pytest
 
 from weft.backend_cpu import compiled, libraries
 
-pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="needs Numba")
+pytestmark = pytest.mark.skipif(
+    compiled not in libraries.available() or not compiled.has_numba(), reason="needs Numba"
+)
 
 
 @pytest.fixture(scope="module")

@@ -99,7 +99,7 @@ def registration(package: str, name: str, element: dtype) -> Registered:
     return made._replace(make=partial(where_prebuilt, made.make)) if is_prebuilt else made
 
 
-def where_prebuilt(make: Callable[[Any], Any], generic: Kernel) -> Any:
+def where_prebuilt(make: Callable[[Any], Any], generic: Kernel | None) -> Any:
     """A kernel that leaves to the generic one what is neither prebuilt nor compiled: nothing is written by then."""
     made = make(generic)
     if isinstance(made, KernelBySize):
@@ -107,16 +107,16 @@ def where_prebuilt(make: Callable[[Any], Any], generic: Kernel) -> Any:
     return None if made is None else or_generic(made, generic)
 
 
-def or_generic(run: Kernel, generic: Kernel) -> Kernel:
-    """A kernel with another one for what it raises `prebuilt.NotPrebuilt` for."""
+def or_generic(run: Kernel, generic: Kernel | None) -> Kernel:
+    """A kernel with another one for what it raises `prebuilt.NotPrebuilt` for; `NotImplemented` where there is none."""
 
-    def run_or_fall_back(*args: Any) -> Any:
+    def run_or_fall_back(*args: Any, **options: Any) -> Any:
         try:
-            return run(*args)
+            return run(*args, **options)
         except prebuilt.NotPrebuilt as error:
             if error.__cause__ is not None:
                 tell_broken("numba", error.__cause__)
-            return generic(*args)
+            return NotImplemented if generic is None else generic(*args, **options)
 
     return run_or_fall_back
 

@@ -157,6 +157,8 @@ def elementwise(make: Maker) -> None:
     for name in OF_TENSORS.split():
         for other in others[:3]:
             backward(getattr(weft, name)(x, other))
+    backward(x[:, ::2].exp())
+    backward(x[:, ::2] * y[:, 1::2])
     mask = x > 0.5
     backward(weft.where(mask, x, y))
     backward(x.masked_fill(mask, 0.0))
@@ -244,6 +246,9 @@ def products(make: Maker) -> None:
     backward(make.random(1, COLUMNS) @ y)
     backward(make.random(4, ROWS, 16) @ make.random(4, 16, ROWS))
     backward(make.random(4, 1, COLUMNS) @ make.random(4, COLUMNS, 96))
+    backward(make.random(COLUMNS) @ y)
+    backward(make.random(16, 300) @ make.random(300))
+    backward(make.random(300) @ make.random(16, 300).t())
     backward(weft.outer(make.random(COLUMNS), make.random(COLUMNS)))
     backward(weft.einsum("bij,bjk->bik", make.random(4, ROWS, 16), make.random(4, 16, ROWS)))
 
@@ -318,6 +323,52 @@ def images(make: Maker) -> None:
         backward(functional.interpolate(image, scale_factor=2, mode=mode))
 
 
+def resampling(make: Maker) -> None:
+    functional = weft.nn.functional
+    image, grid = make.random(4, 3, 40, 40), make.random(4, 50, 50, 2)
+    for mode in ("nearest", "bilinear"):
+        for padding in ("zeros", "border", "reflection"):
+            backward(functional.grid_sample(image, grid, mode, padding, align_corners=False))
+    backward(functional.grid_sample(image, grid, "bicubic", align_corners=False))
+    backward(functional.interpolate(image, size=(60, 61), mode="bicubic"))
+    backward(functional.interpolate(image, size=(20, 21), mode="area"))
+    backward(functional.interpolate(image, size=(20, 21), mode="bilinear", antialias=True))
+    backward(functional.interpolate(make.random(4, 3, 400), size=900, mode="linear"))
+    for pool in (functional.max_pool2d, functional.avg_pool2d):
+        for size in (2, 3):
+            backward(pool(image, size, stride=size))
+            backward(pool(image.contiguous(memory_format=weft.channels_last), size, stride=2, padding=1))
+    backward(functional.avg_pool1d(make.random(4, 3, 400), 4))
+    backward(functional.adaptive_avg_pool2d(image, (4, 5)))
+    backward(functional.adaptive_max_pool2d(image, (4, 5)))
+    backward(functional.pad(image, (1, 2, 3, 4), "reflect"))
+    backward(functional.pixel_shuffle(make.random(4, 16, 20, 20), 4))
+    if importlib.util.find_spec("weft.vision"):
+        pictures(make)
+
+
+def pictures(make: Maker) -> None:
+    """Of weft.vision: bytes, and regions of interest."""
+    vision = weft.vision
+    picture, ops = make.positions(256, 3, 90, 120).to(weft.uint8), vision.ops
+    transforms = vision.transforms.v2
+    for layer in (
+        transforms.Resize(48, antialias=True),
+        transforms.RandomResizedCrop(48, antialias=True),
+        transforms.RandomHorizontalFlip(1.0),
+        transforms.ToDtype(weft.float32, scale=True),
+        transforms.Grayscale(3),
+        transforms.ColorJitter(0.4, 0.4, 0.4, 0.1),
+        transforms.Pad(4),
+        transforms.RandomAffine(20),
+    ):
+        layer(picture)
+    corners = make.random(800, 2).detach() * 30
+    boxes = weft.cat([corners, corners + 1 + make.random(800, 2).detach() * 9], 1)
+    ops.nms(boxes.float(), weft.rand(800, device=make.device), 0.5)
+    backward(ops.roi_align(make.random(1, 16, 40, 40), [boxes[:40].to(make.dtype)], 7))
+
+
 def sequences(make: Maker) -> None:
     functional, nn = weft.nn.functional, weft.nn
     x = make.random(8, 32, 64)
@@ -332,6 +383,8 @@ def sequences(make: Maker) -> None:
     backward(make.module(encoder)(x))
     with weft.no_grad():
         make.module(encoder).eval()(x)
+        functional.linear(make.random(1, COLUMNS), make.random(96, COLUMNS), make.random(96))
+        functional.linear(make.random(1, COLUMNS), make.random(COLUMNS, 96).t())
 
 
 def optimizers(make: Maker) -> None:
@@ -414,6 +467,7 @@ OF_LAYERS: dict[str, Callable[[Maker], None]] = {  # where weft-nn is installed
     "losses": losses,
     "normalization": normalization,
     "images": images,
+    "resampling": resampling,
     "sequences": sequences,
     "optimizers": optimizers,
     "a classifier's steps": classifier,

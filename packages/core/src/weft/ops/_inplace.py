@@ -369,8 +369,8 @@ def fill_array(array: Any, value: Any, key: Any = None) -> None:
     if spread is not None:
         flat = array.reshape(-1)
         flat[0] = value
-        spread(flat)
-        return
+        if spread(flat) is not NotImplemented:
+            return
     pattern = numpy.full(min(array.size, PATTERN), value, array.dtype)
     if not any(pattern[:1].tobytes()):
         array.view(numpy.uint8)[...] = 0

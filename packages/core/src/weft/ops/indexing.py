@@ -822,7 +822,7 @@ def moved_by_backend(target: Any, array: Any) -> bool:
     if array.size < LARGE_OF_ONE and not any(array.strides):
         return False
     assign = backend_of(target.device).kernel("core::assign", target._key.dtype, None)
-    return assign is not None and bool(assign(target._array, array))
+    return assign is not None and assign(target._array, array) is True
 
 
 def written_by_backend(target: Any, arrays: list[Any], value: Any) -> bool:
@@ -830,7 +830,7 @@ def written_by_backend(target: Any, arrays: list[Any], value: Any) -> bool:
     if target._key.bits or target._array.size < LARGE or any(each is not None for each in arrays[:-1]):
         return False
     write = backend_of(target.device).kernel("core::assign_at", target._key.dtype, None)
-    return write is not None and bool(write(target._array, arrays, value._array))
+    return write is not None and write(target._array, arrays, value._array) is True
 
 
 @op(
