@@ -11,9 +11,7 @@ from weft.backend_cpu.registry import MIN_SIZE_FUSED
 from weft.library import op, pointwise
 from weft.library.formulas import Formula, exp, formula_of, minimum, where
 
-pytestmark = pytest.mark.skipif(
-    compiled not in libraries.available() or not compiled.has_numba(), reason="needs Numba"
-)
+pytestmark = pytest.mark.skipif(compiled not in libraries.available() or not compiled.has_numba(), reason="needs Numba")
 
 
 def large(generic, name, dtype=weft.float32):

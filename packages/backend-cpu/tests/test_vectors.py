@@ -5,9 +5,7 @@ import pytest
 
 from weft.backend_cpu import compiled, libraries
 
-pytestmark = pytest.mark.skipif(
-    compiled not in libraries.available() or not compiled.has_numba(), reason="needs Numba"
-)
+pytestmark = pytest.mark.skipif(compiled not in libraries.available() or not compiled.has_numba(), reason="needs Numba")
 
 
 @pytest.fixture(scope="module")

@@ -170,7 +170,9 @@ def need_compiler(name: str, load: Callable[[], None]) -> None:
         except Exception as error:
             if library() is None:
                 raise
-            reasons.append(None if isinstance(error, ModuleNotFoundError) and error.name in ("numba", "llvmlite") else error)
+            reasons.append(
+                None if isinstance(error, ModuleNotFoundError) and error.name in ("numba", "llvmlite") else error
+            )
     raise NotPrebuilt(f"{name} is not among the prebuilt kernels") from reasons[0]
 
 
