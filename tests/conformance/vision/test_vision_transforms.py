@@ -401,6 +401,7 @@ FUNCTIONALS: dict[str, list[Arguments]] = {
     "elastic": [
         lambda lib: {"displacement": displacement(lib)},
         lambda lib: {"displacement": displacement(lib), "interpolation": "nearest", "fill": [2.0]},
+        lambda lib: {"displacement": displacement(lib), "interpolation": "bicubic"},
     ],
     "equalize": [just()],
     "erase": [lambda lib: {"i": 2, "j": 3, "h": 9, "w": 8, "v": lib.torch.tensor(7)}],

@@ -159,8 +159,10 @@ def identity_grid(size: Size, dtype: Any, device: Any) -> Tensor:
 
 def _homogeneous(x: Tensor, y: Tensor, dtype: Any) -> Tensor:
     """Return (x, y, 1) of each place, row by row: (H * W, 3)."""
-    across, down = weft.meshgrid(x.to(dtype), y.to(dtype), indexing="xy")
-    return weft.stack([across, down, weft.ones_like(across)], -1).reshape(-1, 3)
+    points = weft.ones(len(y), len(x), 3, dtype=dtype, device=x.device)
+    points[..., 0] = x
+    points[..., 1] = y[:, None]
+    return points.view(-1, 3)
 
 
 def checked_fill(fill: Any, channels: int) -> list[float] | None:
