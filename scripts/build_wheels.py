@@ -1,6 +1,6 @@
 """Build the wheel of every package and of the meta distribution that names them.
 
-python scripts/build_wheels.py [FOLDER] [--compiled] [--only core ...]
+python scripts/build_wheels.py [FOLDER] [--compiled] [--only core ...] [-- arguments of make_prebuilt.py]
 
 The wheels are pure Python. With ``--compiled`` core's holds the engine compiled by mypyc, and the CPU backend's its
 kernels compiled by Numba; the two belong to this platform and this Python. Needs hatchling (and for ``--compiled``
@@ -35,7 +35,7 @@ def build(project: Path, folder: Path) -> None:
         raise SystemExit(f"{result.stdout}\nbuild_wheels: {project.name} does not build; its output is above")
 
 
-def build_compiled(project: Path, folder: Path, levels: list[str]) -> None:
+def build_compiled(project: Path, folder: Path, kernels: list[str]) -> None:
     """Build from a copy, because extension modules are left beside the sources."""
     with tempfile.TemporaryDirectory() as copy:
         tree = Path(copy) / project.name
@@ -44,7 +44,7 @@ def build_compiled(project: Path, folder: Path, levels: list[str]) -> None:
             into = tree / "src" / "weft" / "backend_cpu" / "compiled" / "prebuilt"
             for file in into.glob("*.json"):
                 file.unlink()
-            subprocess.run([sys.executable, PREBUILT, "--into", into, *levels], check=True)
+            subprocess.run([sys.executable, PREBUILT, "--into", into, *kernels], check=True)
         os.environ["HATCH_BUILD_HOOKS_ENABLE"] = "true"
         build(tree, folder)
         del os.environ["HATCH_BUILD_HOOKS_ENABLE"]
@@ -55,15 +55,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "dist", help="where to (default: dist)")
     parser.add_argument("--compiled", action="store_true", help="compile core's engine and the CPU's kernels")
-    parser.add_argument("--levels", nargs="+", default=[], help="of instructions (default: see make_prebuilt.py)")
     parser.add_argument("--only", nargs="+", choices=sorted(projects()), help="these projects alone")
-    options = parser.parse_args()
+    given, kernels = sys.argv[1:], []
+    if "--" in given:
+        given, kernels = given[: given.index("--")], given[given.index("--") + 1 :]
+    options = parser.parse_args(given)
     options.folder.mkdir(parents=True, exist_ok=True)
     os.environ.pop("HATCH_BUILD_HOOKS_ENABLE", None)
     for name in options.only or projects():
         if options.compiled and name in COMPILED:
-            levels = ["--levels", *options.levels] if options.levels else []
-            build_compiled(projects()[name], options.folder, levels)
+            build_compiled(projects()[name], options.folder, kernels)
         else:
             build(projects()[name], options.folder)
     for wheel in sorted(options.folder.glob("*.whl")):

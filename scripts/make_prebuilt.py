@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compile the CPU backend's kernels ahead of time, into libraries that run without Numba.
 
-python scripts/make_prebuilt.py [--levels x86-64-v3 ...] [--dtypes float32 ...] [--into FOLDER]
+python scripts/make_prebuilt.py [--levels x86-64-v3 ...] [--dtypes float32 ...] [--work softmax ...] [--into FOLDER]
 
 For each level of instructions, processes run the workloads of ``weft warm`` for each dtype and compile what these call.
 Numba's optimized code of each kernel is then compiled once more, so that it can be at any address, with a function
@@ -46,21 +46,21 @@ def settings(level: str, cache: Path) -> dict[str, str]:
     return {**os.environ, **wanted, "PYTHONPATH": os.pathsep.join(SOURCES)}
 
 
-def compile_level(level: str, dtypes: list[str], into: Path, processes: int) -> None:
+def compile_level(level: str, dtypes: list[str], work: list[str], into: Path, processes: int) -> None:
     """Compile and link the kernels of a level."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
 
-        def work(part: int) -> None:
+        def compile_part(part: int) -> None:
             made = folder / f"part{part}"
             made.mkdir()
-            share = [str(made), f"{part}/{processes}", *dtypes]
+            share = [str(made), f"{part}/{processes}", ",".join(dtypes), *work]
             subprocess.run(
                 [sys.executable, __file__, "--worker", *share], env=settings(level, made / "cache"), check=True
             )
 
         with ThreadPoolExecutor(processes) as pool:
-            list(pool.map(work, range(processes)))
+            list(pool.map(compile_part, range(processes)))
         parts = [folder / f"part{part}" for part in range(processes)]
         link(level, parts, into)
 
@@ -132,19 +132,20 @@ def main() -> None:
     if sys.argv[1:2] == ["--worker"]:
         import prebuilt_worker
 
-        prebuilt_worker.main(Path(sys.argv[2]), sys.argv[3], sys.argv[4:])
+        prebuilt_worker.main(Path(sys.argv[2]), sys.argv[3], sys.argv[4].split(","), sys.argv[5:])
         return
     from weft.backend_cpu.compiled.prebuilt import FOLDER, LEVELS
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--levels", nargs="+", choices=LEVELS, default=list(LEVELS))
     parser.add_argument("--dtypes", nargs="+", default=list(DTYPES))
+    parser.add_argument("--work", nargs="+", default=[], help="workloads of weft warm (default: all)")
     parser.add_argument("--into", type=Path, default=FOLDER)
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)
     for level in options.levels:
-        compile_level(level, options.dtypes, options.into, options.processes)
+        compile_level(level, options.dtypes, options.work, options.into, options.processes)
     make_extension(options.into)
 
 

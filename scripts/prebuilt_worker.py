@@ -21,12 +21,13 @@ from weft.backend_cpu.compiled.codegen import elementwise, numba_types, parallel
 I32, I64 = ir.IntType(32), ir.IntType(64)
 
 
-def main(folder: Path, share: str, dtypes: list[str]) -> None:
-    """Compile part ``share`` ("0/2") of the workloads."""
+def main(folder: Path, share: str, dtypes: list[str], titles: list[str]) -> None:
+    """Compile part ``share`` ("0/2") of the workloads, or of those with these titles."""
     part, parts = map(int, share.split("/"))
     backend = weft.plugins.backend("cpu")
     backend.compile_at_once()
-    work = [(dtype, *each) for dtype in dtypes for each in (warm.WORK | warm.OF_LAYERS).items()]
+    chosen = {title: run for title, run in warm.workloads().items() if not titles or title in titles}
+    work = [(dtype, *each) for dtype in dtypes for each in chosen.items()]
     for dtype, title, run in work[part::parts]:
         warm.attempt(f"{dtype} {title}", run, warm.Maker("cpu", getattr(weft, dtype)), backend)
     processor = os.environ["NUMBA_CPU_NAME"], os.environ["NUMBA_CPU_FEATURES"]

@@ -6,6 +6,7 @@ that runs the tests, so that no test needs a package index.
 
 import itertools
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -150,6 +151,46 @@ def test_core_and_a_backend_alone_compute_gradients(bare):
     environment.run("import weft; assert not weft.distributed.is_available() and not weft.distributed.is_initialized()")
     asked = environment.error("import weft; weft.distributed.all_reduce")
     assert "install it with: pip install weft-distributed" in asked
+
+
+ACTIVATIONS = """
+import weft
+x = weft.linspace(-4, 4, 60000).reshape(200, 300).requires_grad_()
+y = weft.nn.functional.gelu(x).softmax(-1)
+(y * y.detach().tanh()).sum().backward()
+print(y.sum().item(), y.amax().item(), x.grad.abs().sum().item())
+"""
+PREBUILT = """
+import weft
+from weft.backend_cpu.compiled import prebuilt
+print(prebuilt.describe())
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_prebuilt_kernels_run_where_there_is_neither_numba_nor_a_compiler(bare, wheels, tmp_path, monkeypatch):
+    pytest.importorskip("numba")
+    build = [
+        sys.executable,
+        ROOT / "scripts" / "build_wheels.py",
+        tmp_path / "made",
+        "--compiled",
+        "--only",
+        "backend-cpu",
+    ]
+    some = ["--levels", "x86-64-v2", "--dtypes", "float32", "--work", "activations", "--processes", "1"]
+    subprocess.run([*build, "--", *some], check=True, capture_output=True)
+    (wheel,) = (tmp_path / "made").iterdir()
+    assert not wheel.name.endswith("-none-any.whl")
+    environment = bare("core", "backend-cpu", "nn")
+    wanted = environment.run(ACTIVATIONS).split()
+    assert environment.run(PREBUILT) == "None\n"
+    environment.pip("install", "--no-deps", "--no-index", "--force-reinstall", wheel)
+    monkeypatch.setenv("PATH", "")
+    assert re.match(r"\d{2,} kernels for x86-64-v2, compiled by Numba", environment.run(PREBUILT))
+    found = environment.run(ACTIVATIONS).split()
+    assert found != wanted  # other loops ran
+    assert [float(each) for each in found] == pytest.approx([float(each) for each in wanted], rel=1e-3)
 
 
 def test_core_alone_says_that_no_backend_is_installed(bare):

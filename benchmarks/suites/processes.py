@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import statistics
 import subprocess
 import sys
@@ -42,16 +43,18 @@ def importing(contestants: list[Contestant], runs: int) -> list[Measurement]:
 
 
 def first_steps(contestants: list[Contestant], runs: int) -> list[Measurement]:
-    """From the start of the process to the end of the first step of the MNIST CNN, with and without kernels on disk."""
+    """From the start of the process to the end of a model's first step, with and without kernels on disk."""
     found = []
-    for title, rounds in (("first step, nothing compiled", max(1, runs // 4)), ("first step, kernels on disk", runs)):
+    kinds = ("nothing compiled", max(1, runs // 4)), ("kernels on disk", runs)
+    for case, (kind, rounds) in itertools.product(FIRST_CASES, kinds):
+        title = f"first step of the {case}, {kind}"
         times: list[list[float]] = [[] for _ in contestants]
         with tempfile.TemporaryDirectory() as folder:
             for number in range(rounds + 1):
                 for i, each in enumerate(contestants):
                     cold = "nothing" in title
                     cache = str(Path(folder) / (str(number) if cold else "kept"))
-                    seconds = until_answer(each.once("first", NUMBA_CACHE_DIR=cache))
+                    seconds = until_answer(each.once("first", case, NUMBA_CACHE_DIR=cache))
                     if number:  # the first fills caches: the files that are read, and the kernels where they are kept
                         times[i].append(seconds)
         middle = statistics.median(times[0])
@@ -91,11 +94,14 @@ def memory_of_training(contestants: list[Contestant], runs: int) -> list[Measure
 # In the worker
 
 
-def first(library: Any) -> str:
-    """One step of the MNIST CNN."""
-    from suites.training import mnist_cnn
+FIRST_CASES = {"MLP": "mlp", "MNIST CNN": "mnist_cnn", "GPT": "gpt"}
 
-    mnist_cnn(library)()
+
+def first(library: Any, case: str) -> str:
+    """One step of a model of the suite `training`."""
+    from suites import training
+
+    getattr(training, FIRST_CASES[case])(library)()
     return "done"
 
 
