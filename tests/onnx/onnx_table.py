@@ -13,6 +13,7 @@ import modules
 import ops
 
 from weft._interception.interceptors import operations
+from weft.onnx._complex import CONVERTERS
 from weft.ops._families import all_functions
 from weft.ops._registry import registry
 
@@ -39,6 +40,8 @@ def converters() -> dict[str, str]:
             found[name] = "several operators, or one with attributes"
         elif getattr(op, "formula", None) is not None:
             found[name] = "its formula"
+        elif name.startswith("core::fft_") and name in CONVERTERS:
+            found[name] = "`DFT` on pairs of real numbers"
     return found
 
 
