@@ -7,10 +7,8 @@ import pytest
 
 import weft
 from weft.nn.functional import interpolate
-
-with pytest.warns(UserWarning, match="deprecated"):
-    from weft.vision.transforms import _functional_video as F
-    from weft.vision.transforms import _transforms_video as T
+from weft.vision.transforms import _functional_video as F
+from weft.vision.transforms import _transforms_video as T
 
 BYTES = weft.arange(2 * 6 * 8 * 3).reshape(2, 6, 8, 3).to(weft.uint8)  # (T, H, W, C)
 CLIP = F.to_tensor(BYTES)

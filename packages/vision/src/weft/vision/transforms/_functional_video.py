@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import weft
 from weft import Tensor
 from weft.nn.functional import interpolate
-
-warnings.warn(
-    "torchvision.transforms._functional_video is deprecated: those of torchvision.transforms.v2 take clips too",
-    stacklevel=2,
-)
 
 
 def _check_clip(clip: Tensor) -> None:

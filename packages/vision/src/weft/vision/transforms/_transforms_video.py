@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import warnings
 from collections.abc import Sequence
 
 from weft import Tensor
@@ -18,11 +17,6 @@ __all__ = [
     "RandomResizedCropVideo",
     "ToTensorVideo",
 ]
-
-warnings.warn(
-    "torchvision.transforms._transforms_video is deprecated: those of torchvision.transforms.v2 take clips too",
-    stacklevel=2,
-)
 
 
 class RandomCropVideo(RandomCrop):
