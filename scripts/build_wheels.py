@@ -2,14 +2,15 @@
 
 python scripts/build_wheels.py [FOLDER] [--compiled] [--only core ...] [-- arguments of make_prebuilt.py]
 
-The wheels are pure Python. With ``--compiled`` core's holds the engine compiled by mypyc, and the CPU backend's its
-kernels compiled by Numba; the two belong to this platform and this Python. Needs hatchling (and for ``--compiled``
-hatch-mypyc, setuptools, a C compiler, Numba and what weft requires) in the environment it runs in: ``./dev wheels`` and
-tox see to that.
+The wheels are pure Python. With ``--compiled`` core's holds the engine compiled by mypyc, and on Linux and x86-64 the
+CPU backend's its kernels compiled by Numba; the two belong to this platform and this Python. Needs hatchling (and for
+``--compiled`` hatch-mypyc, setuptools, a C compiler, Numba and what weft requires) in the environment it runs in:
+``./dev wheels`` and tox see to that.
 """
 
 import argparse
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,11 @@ def build(project: Path, folder: Path) -> None:
     result = subprocess.run(command, cwd=project, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if result.returncode:
         raise SystemExit(f"{result.stdout}\nbuild_wheels: {project.name} does not build; its output is above")
+
+
+def has_levels() -> bool:
+    """Whether kernels can be compiled ahead of time for this platform."""
+    return sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 def build_compiled(project: Path, folder: Path, kernels: list[str]) -> None:
@@ -63,7 +69,7 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     os.environ.pop("HATCH_BUILD_HOOKS_ENABLE", None)
     for name in options.only or projects():
-        if options.compiled and name in COMPILED:
+        if options.compiled and name in COMPILED and (name == "core" or has_levels()):
             build_compiled(projects()[name], options.folder, kernels)
         else:
             build(projects()[name], options.folder)

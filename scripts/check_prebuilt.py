@@ -4,7 +4,7 @@ import importlib.util
 
 from weft.backend_cpu.compiled import prebuilt
 
-if prebuilt.describe() is None:
+if prebuilt.library() is None:
     raise SystemExit("check_prebuilt: no kernels are prebuilt, or for another source")
 if importlib.util.find_spec("numba"):
     raise SystemExit("check_prebuilt: Numba is installed")

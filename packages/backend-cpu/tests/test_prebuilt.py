@@ -3,6 +3,7 @@
 import ctypes
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -236,6 +237,46 @@ def test_objects_compute_what_numbas_functions_do(launch, tmp_path):
         called = launch.Launcher(function.__name__, missing, ((types, table[place], result),))
         assert called(*copies[function]) == wanted[function]
         assert np.array_equal(copies[function][0], calls[function][0])
+
+
+EVERY_OP = """
+import hashlib, sys
+import weft
+from weft._command import warm
+from weft.backend_cpu.compiled import prebuilt
+
+class Bits(weft.library.Interceptor):
+    def after(self, op, args, result):
+        given = result if isinstance(result, (tuple, list)) else [result]
+        lists = [each for value in args.values() if isinstance(value, (tuple, list)) for each in value]
+        arrays = [each._array.tobytes() for each in (*given, *lists) if isinstance(each, weft.Tensor)]
+        print(title, op.name, hashlib.md5(b"".join(arrays)).hexdigest())
+
+print(prebuilt.describe() is None)
+weft.plugins.backend("cpu").compile_at_once()
+for dtype in sys.argv[1:]:
+    for title, work in warm.workloads().items():
+        weft.manual_seed(0)
+        with Bits():
+            work(warm.Maker("cpu", getattr(weft, dtype)))
+"""
+
+
+@pytest.mark.skipif(os.environ.get("WEFT_PREBUILT") is None, reason="minutes: WEFT_PREBUILT=float32 names a dtype")
+@pytest.mark.skipif(prebuilt.library() is None, reason="nothing is prebuilt here: ./dev kernels")
+def test_prebuilt_kernels_have_the_bits_of_compiled_ones(tmp_path):
+    level, dtypes = prebuilt.library().level, os.environ["WEFT_PREBUILT"].split()
+    compiled = os.environ | script("make_prebuilt").settings(level, tmp_path)
+    environments = {"True": compiled, "False": os.environ | {"WEFT_CPU_PATIENCE": "0"}}
+    found = {}
+    for is_compiled, environment in environments.items():
+        command = [sys.executable, "-c", EVERY_OP, *dtypes]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        first, *found[is_compiled] = run.stdout.splitlines()
+        assert first == is_compiled
+    assert len(found["True"]) > 1000
+    differ = [one for one, other in zip(found["True"], found["False"], strict=True) if one != other]
+    assert not differ, differ[:20]
 
 
 # What there is not

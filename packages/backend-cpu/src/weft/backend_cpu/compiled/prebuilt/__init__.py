@@ -208,9 +208,9 @@ def unless_missing(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def describe() -> str | None:
-    """For `weft doctor`: how many kernels there are, of which level; None without."""
+    """For `weft doctor`: how many kernels there are, of which level, or why they are not used; None without."""
     found = library()
     if found is None:
-        return None
+        return "for another source or processor than this one" if is_there() else None
     kernels = sum(map(len, found.launchers.values())) + len(found.loops)
     return f"{kernels} kernels for {found.level}, compiled by {found.compiler}"
