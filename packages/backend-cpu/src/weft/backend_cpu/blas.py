@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from functools import cache
 from threading import RLock
 from typing import Any
 
@@ -92,14 +91,17 @@ def by_vector(input: Any, other: Any) -> Any:
     return made if made is None or len(shape) == 1 else made.reshape(*made.shape[:-1], *shape)
 
 
-@cache
+found_loops: Any = None  # once they are imported: products of small arrays do not ask again
+
+
 def loops() -> Any:
     """The compiled loops: imported when they are first wanted; None without."""
-    if not libraries.import_loops():
-        return None
-    from weft.backend_cpu.compiled.kernels import matrix_vector
+    global found_loops
+    if found_loops is None and libraries.import_loops():
+        from weft.backend_cpu.compiled.kernels import matrix_vector
 
-    return matrix_vector
+        found_loops = matrix_vector
+    return found_loops
 
 
 def one_row(row: Any, weight: Any, bias: Any) -> Any:
