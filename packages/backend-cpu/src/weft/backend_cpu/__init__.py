@@ -9,14 +9,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 from weft import dtype
 from weft.backend import ArrayNamespaceBackend, Backend, import_scientific, small_arrays
 from weft.backend_cpu import blas, im2col, libraries, threads
-from weft.backend_cpu.memory import keep_freed_memory
+from weft.backend_cpu.memory import is_poisoned, keep_freed_memory
 from weft.backend_cpu.namespace import direct_numpy
 from weft.backend_cpu.transpose import contiguous_copy
 from weft.plugins import hookimpl
@@ -51,7 +50,7 @@ class CPUBackend(ArrayNamespaceBackend):
     def __init__(self) -> None:
         super().__init__("cpu", direct_numpy())
         self.keeps_memory = keep_freed_memory()
-        if os.environ.get("WEFT_POISON", "0") not in ("", "0"):
+        if is_poisoned():
             from weft.backend_cpu import poison
 
             poison.fill_new_memory()

@@ -1,4 +1,4 @@
-"""Keep the memory of freed arrays in the process.
+"""What the environment says of memory: that of freed arrays is kept in the process, and new memory may be filled.
 
 glibc gives a large block back to the system when it is freed, and the next one comes as fresh pages: faulting
 them in costs more than the arithmetic (adding 10 million numbers takes twice as long). Two settings, made once
@@ -30,3 +30,8 @@ def keep_freed_memory() -> bool:
         mallopt(setting, value) == 1
         for setting, value in ((M_MMAP_MAX, 0), (M_TRIM_THRESHOLD, 2**31 - 1), (M_TOP_PAD, 64 << 20))
     )
+
+
+def is_poisoned() -> bool:
+    """Whether new memory is filled before a kernel writes to it: ``WEFT_POISON`` (`weft.backend_cpu.poison`)."""
+    return os.environ.get("WEFT_POISON", "0") not in ("", "0")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from weft.backend_cpu import threads
@@ -68,10 +68,10 @@ class Deferred:
         return self.make()
 
 
+@cache  # once it is whole: a thread that comes while another imports it waits
 def import_numba() -> None:
     """Import Numba, and tell it of weft's functions."""
-    if NUMBA_SIDE not in sys.modules:
-        threads.uninterrupted(partial(importlib.import_module, NUMBA_SIDE))
+    threads.uninterrupted(partial(importlib.import_module, NUMBA_SIDE))
 
 
 def compiled_with(pipeline_class: str = "", **options: Any) -> Callable[[Any], Deferred]:
@@ -113,13 +113,13 @@ def named(module: str, name: str) -> Any:
     return found
 
 
-def decorator_of(module: str, name: str, *args: Any, **options: Any) -> Callable[[Any], Any]:
+def decorator_of(module: str, name: str, **options: Any) -> Callable[[Any], Any]:
     """A decorator of Numba's, applied when it is needed."""
 
     def made(function: Any) -> Deferred:
         def make() -> Any:
             decorator = named(module, name)
-            return decorator(*args, **options)(function) if args or options else decorator(function)
+            return decorator(**options)(function) if options else decorator(function)
 
         return Deferred(make, function)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import llvmlite.binding
@@ -12,6 +11,7 @@ from numba.core.typing.typeof import typeof_impl
 
 from weft.backend import hold_during_fork
 from weft.backend_cpu.compiled.codegen.deferred import Deferred, overloads
+from weft.backend_cpu.memory import is_poisoned
 
 __all__: list[str] = []
 
@@ -28,7 +28,7 @@ def type_of_deferred(value: Any, context: Any) -> Any:
 
 llvmlite.binding.load_library_permanently("libgomp.so.1")
 hold_during_fork(compiler_lock, "global_compiler_lock", is_inner=True)
-if os.environ.get("WEFT_POISON", "0") not in ("", "0"):
+if is_poisoned():
     from weft.backend_cpu import poison
 
     poison.fill_compiled_memory()

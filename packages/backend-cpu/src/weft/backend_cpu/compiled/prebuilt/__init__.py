@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from weft.backend_cpu.memory import is_poisoned
 from weft.backend_cpu.threads import openmp
 
 __all__ = [
@@ -92,11 +93,6 @@ def library() -> Library | None:
     return Library(level, launch, index["launchers"], index["loops"], table, index["compiler"])
 
 
-def is_poisoned() -> bool:
-    """Whether all new memory is to be filled (`weft.backend_cpu.poison`): that of these kernels is not."""
-    return os.environ.get("WEFT_POISON", "0") not in ("", "0")
-
-
 def extension() -> Any:
     """The extension module; None where there is none."""
     name = f"{__name__}.launch"
@@ -152,7 +148,8 @@ def features() -> frozenset[str]:
 @cache
 def is_there() -> bool:
     """Whether there are prebuilt kernels, for this processor or another; nothing is loaded."""
-    return os.environ.get("WEFT_CPU_PREBUILT") != "0" and not is_poisoned() and any(FOLDER.glob("*.json"))
+    wanted = os.environ.get("WEFT_CPU_PREBUILT") != "0" and not is_poisoned()  # their own memory is not filled
+    return wanted and any(FOLDER.glob("*.json"))
 
 
 def need_compiler(name: str, load: Callable[[], None]) -> None:
