@@ -77,3 +77,10 @@ def test_arrays_of_other_sizes_are_not_joined(shape, other, dim):
 def test_lines_are_moved_on(shift, dim, element):
     x = np.random.default_rng(0).uniform(-90, 90, (20, 30, 290)).astype(element)
     assert (weft.from_numpy(x).roll(shift, () if dim is None else dim).numpy() == np.roll(x, shift, dim)).all()
+
+
+@pytest.mark.parametrize("width", [2047, 2048, 2049, 4096, 6143, 9000])
+def test_rows_of_any_number_of_bytes_are_joined(width):
+    rows = [np.random.default_rng(seed).integers(0, 255, (40, width), np.uint8) for seed in range(2)]
+    made = weft.cat([weft.from_numpy(each) for each in rows], 1)
+    assert made.numpy().tobytes() == np.concatenate(rows, 1).tobytes()

@@ -168,3 +168,17 @@ def test_kernels_compute_the_same_where_they_are_compiled_and_where_they_are_rea
     copies, doubled = map(int, counts.split())
     assert copies > 20
     assert doubled == 0  # of two functions with one name, the process takes the first
+
+
+COMPILES = "import weft; [weft.rand(300, 300, dtype=weft.float64).cumprod(0) for _ in range(2)]"
+
+
+def test_what_is_compiled_is_told_once_and_not_when_it_comes_from_disk(tmp_path):
+    said = []
+    for folder, quiet in (("first", "1"), ("second", "0"), ("second", "0")):
+        place = {"WEFT_CPU_LIBRARIES": "numba", "WEFT_CPU_PREBUILT": "0", "NUMBA_CACHE_DIR": str(tmp_path / folder)}
+        environment = {**os.environ, **place, "WEFT_QUIET": quiet}
+        line = [sys.executable, "-c", COMPILES]
+        said.append(subprocess.run(line, env=environment, capture_output=True, text=True, check=True).stderr)
+    assert said[0] == said[2] == ""
+    assert said[1].count("weft:") == 1 and "here " in said[1] and "<" not in said[1]

@@ -39,10 +39,11 @@ layouts = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
 @pytest.fixture
 def matmul(monkeypatch):
-    """The family of matrix products, which takes the smallest ones too."""
+    """The family of matrix products, which takes the smallest ones too, and those that NumPy's BLAS computes faster."""
     from weft.backend_cpu.onednn import matmul
 
     monkeypatch.setattr(matmul, "MIN_MULTIPLICATIONS", 0)
+    monkeypatch.setattr(matmul, "shares_lines", lambda a, b: False)
     return matmul
 
 
@@ -64,6 +65,32 @@ def test_a_product_is_that_of_numpy(a, b, layout, other, matmul):
     a, b = layout(random(*a)), other(random(*b))
     result = matmul.matmul(none)(a, b)
     np.testing.assert_allclose(result, a.astype(float) @ b.astype(float), atol=2e-6 * a.shape[-1] + 1e-5)
+
+
+@pytest.mark.parametrize("has_avx512", [False, True])
+@pytest.mark.parametrize(
+    ("a", "b", "shares"),
+    [
+        (random(16, 512), random(512, 512), True),  # rows of b
+        (random(256, 512).T, random(256, 24), True),  # rows of the transpose of a
+        (random(16, 512), random(512, 520), False),
+        (random(16, 512), random(512, 520)[:, :512], False),
+        (random(16, 512), random(512, 512).T, False),  # copied by the library itself
+        (random(16, 64), random(64, 512), False),  # few terms
+    ],
+)
+def test_rows_that_share_lines_of_the_cache_are_found_and_multiplied(has_avx512, a, b, shares, monkeypatch):
+    from weft.backend_cpu import threads
+    from weft.backend_cpu.onednn import matmul
+
+    monkeypatch.setattr(matmul, "has_avx512", lambda: has_avx512)
+    assert matmul.shares_lines(a, b) == (shares and not has_avx512)
+    for count in (1, 2):
+        monkeypatch.setattr(threads, "count", lambda count=count: count)
+        np.testing.assert_allclose(matmul.matmul(np.matmul)(a, b), a.astype(float) @ b, atol=1e-4)
+        spread = matmul.spread_out(b, matmul.MIN_USES)
+        assert not matmul.are_close(spread) and matmul.spread_out(b, 8) is b
+        np.testing.assert_array_equal(spread, b)
 
 
 def test_a_batch_that_is_expanded_is_not_copied(matmul):

@@ -78,6 +78,34 @@ def test_numbers_come_on_either_side():
         np.testing.assert_allclose((x**0.5).numpy(), np.power(values.astype("float64"), 0.5), rtol=1e-6)
 
 
+SPECIAL = [0.0, 1.0, 2.0, 3.0, 0.5, 2.5, np.inf, 1e38, 1e-40, 2.0**24 + 2, 1.0000001, 127.0, 149.0]
+
+
+def test_powers_of_special_numbers_are_those_of_c():
+    numbers = np.array([*SPECIAL, *[-each for each in SPECIAL], np.nan], "float32")
+    x, y = (np.tile(each, (20, 1)) for each in np.meshgrid(numbers, numbers))
+    with np.errstate(all="ignore"):
+        expected = np.power(x.astype("float64"), y.astype("float64")).astype("float32")
+    found = weft.pow(weft.from_numpy(x), weft.from_numpy(y)).numpy()
+    np.testing.assert_array_max_ulp(found, expected, maxulp=1)
+    numbered = ~np.isnan(found)
+    np.testing.assert_array_equal(np.signbit(found[numbered]), np.signbit(expected[numbered]))
+
+
+@pytest.mark.parametrize("other", ["array", "row", 2.5, -0.75, 1 / 3, 7.0, 0.0, 1.0])
+def test_powers_are_right_to_a_unit_in_the_last_place(other):
+    random = np.random.default_rng(0)
+    x = np.exp(3 * random.standard_normal((ROWS, 300))).astype("float32")
+    y = {"array": 5 * random.standard_normal((ROWS, 300)), "row": random.standard_normal(300)}.get(other, other)
+    y = np.asarray(y, "float32")
+    with np.errstate(all="ignore"):
+        expected = np.power(x.astype("float64"), y.astype("float64")).astype("float32")
+        reflected = np.power(np.float64(2.5), x.astype("float64")).astype("float32")
+    found = weft.from_numpy(x) ** (weft.from_numpy(y) if y.ndim else other)
+    np.testing.assert_array_max_ulp(found.numpy(), expected, maxulp=1)
+    np.testing.assert_array_max_ulp((2.5 ** weft.from_numpy(x)).numpy(), reflected, maxulp=1)
+
+
 def test_what_is_written_in_place_is_written_where_it_lies():
     values, others = array((ROWS, 300)), array((ROWS, 300))
     for a in (values.copy(), np.asfortranarray(values), np.repeat(values, 2, axis=0)[::2]):

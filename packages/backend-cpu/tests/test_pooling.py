@@ -129,3 +129,16 @@ def test_windows_that_end_outside_divide_by_what_they_have(pooling):
     found = pooling.avg_pool(None)(input, *args)
     np.testing.assert_allclose(found, generic(declared.avg_pool)(input, *args), atol=1e-6)
     np.testing.assert_allclose(found[0, 0, 2, 2], input[0, 0, 4, 4])
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_the_gradient_of_few_large_windows_is_computed_by_the_loops(size, pooling):
+    def refused(*args):
+        raise AssertionError("NumPy's kernel ran")
+
+    shape, out, window = (2, 3, 32, 32), (size, size), (32 // size, 32 // size)
+    grad = random(2, 3, *out)
+    assert grad.size < 512 <= 2 * 3 * 32 * 32
+    geometry = (shape, window, window, (0, 0), out, (True, None))
+    found = pooling.avg_pool_gradient(refused)(grad, *geometry)
+    np.testing.assert_allclose(found, np.kron(grad, np.ones(window)) / (window[0] * window[1]), rtol=1e-6)

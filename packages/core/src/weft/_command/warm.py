@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     found = backend(args.device)
     processes = args.processes or ((os.cpu_count() or 1) if args.device == "cpu" else 1)
     begin = time.perf_counter()
+    os.environ["WEFT_QUIET"] = "1"  # the lines below say what is compiled
     if processes > 1 and not args.share:
         failed = run_in_processes(args, processes)
     else:
@@ -338,6 +339,7 @@ def resampling(make: Maker) -> None:
         for size in (2, 3):
             backward(pool(image, size, stride=size))
             backward(pool(image.contiguous(memory_format=weft.channels_last), size, stride=2, padding=1))
+    backward(functional.max_pool2d(make.random(4, 32, 8, 8), 2))  # few windows in a row
     backward(functional.avg_pool1d(make.random(4, 3, 400), 4))
     backward(functional.adaptive_avg_pool2d(image, (4, 5)))
     backward(functional.adaptive_max_pool2d(image, (4, 5)))

@@ -51,6 +51,6 @@ def positive(name: str, num: object) -> int:
     """The argument, if it is a positive int."""
     if not isinstance(num, int) or isinstance(num, bool):
         raise RuntimeError(f"{name}: expects an int, but got {type(num).__name__}")
-    if num < 1:
-        raise RuntimeError(f"{name}: expects a positive integer, got {num}")
+    if not 1 <= num < 1 << 31:
+        raise RuntimeError(f"{name}: expects a positive integer of 32 bits, got {num}")
     return num

@@ -54,6 +54,7 @@ ELTWISE = {"relu": 0x20, "tanh": 0x21, "sigmoid": 0x29, "gelu_tanh": 0x2B, "gelu
 
 SCALES = 4096  # added to an argument's number: what it is multiplied with
 BYTE_PRODUCTS = 0x08 | 0x40  # among the bits of a processor: AVX2 and AVX-512 with sums of such products in 32 bits
+AVX512 = 0x20
 
 IMPLEMENTATION = 8  # asks for the name of a primitive's implementation
 MAX_DIMS = 12
@@ -146,6 +147,12 @@ def described(shape: Sequence[int], strides: Sequence[int], element: str = "floa
 def sums_bytes() -> bool:
     """Whether the processor sums products of 8-bit integers in 32 bits: without that the library is not exact."""
     return bool(load().dnnl_get_effective_cpu_isa() & BYTE_PRODUCTS)  # type: ignore[union-attr]
+
+
+@cache
+def has_avx512() -> bool:
+    """Whether the library uses AVX-512."""
+    return bool(load().dnnl_get_effective_cpu_isa() & AVX512)  # type: ignore[union-attr]
 
 
 def any_layout(shape: Sequence[int], element: str = "float32") -> Handle:

@@ -73,20 +73,42 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, py_func: Any, *modules: str) -> None:
         super().__init__(py_func)
+        self._function = py_func.__name__
         stamp = self._impl.locator.get_source_stamp(), *map(sources_of, (py_func.__module__, *modules))
         self._cache_file = KernelFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load a kernel; None if there is no whole one."""
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except Exception:
-            return None
+            found = None
+        if found is None:
+            tell_of_compiling(self._function, sig)
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Cache a kernel if possible: it works without."""
         with suppress(Exception):
             super().save_overload(sig, data)
+
+
+has_told = False  # that something is compiled
+
+
+def tell_of_compiling(name: str, signature: Any) -> None:
+    """Say on stderr, once in a process, what a program waits for; not where ``WEFT_QUIET`` is set."""
+    global has_told
+    if has_told or os.environ.get("WEFT_QUIET", "0") not in ("", "0"):
+        return
+    has_told = True
+    arrays = [str(each) for each in getattr(signature, "args", signature) if str(each).startswith("array(")]
+    given = f"({', '.join(arrays)})" if arrays else ""
+    print(
+        f"weft: compiling the CPU's loops that are called for the first time, here {name}{given}. They are kept on "
+        "disk; `weft warm` compiles the usual ones ahead of time (WEFT_QUIET=1: not a word)",
+        file=sys.stderr,
+    )
 
 
 @cache

@@ -178,6 +178,7 @@ def address_of(name: str, signature: str, *modules: str, **options: Any) -> Call
         found = prebuilt.address(name)
         if found is not None:
             return found
+        function.__name__ = name.partition("|")[0]  # which who waits is told
         loops[name] = made = compiled_c_function(signature, *modules, **options)(function)
         return int(made.address)
 

@@ -56,6 +56,7 @@ __all__ = [
     "polynomial",
     "sigmoid",
     "single_cosine",
+    "single_power",
     "single_sine",
     "sine",
     "sine_of",
@@ -453,6 +454,19 @@ def hypot(x, y):
     value = scaled(math.sqrt(fused(a, a, b * b)), rounder(x) + k)
     most = like(x, math.inf)
     return most if x == most or y == most else value
+
+
+@function
+def single_power(x, y):
+    """``x`` to the power ``y``, of numbers of float32: by the exponential and the logarithm of float64, as C has it."""
+    base, exponent = np.float64(x), np.float64(y)
+    half = exponent * 0.5
+    size = exp(exponent * log(abs(base)))
+    size = 1.0 if abs(base) == 1 else size
+    size = math.nan if (base < 0) & (abs(base) < math.inf) & (np.floor(exponent) != exponent) else size
+    is_odd = (np.floor(exponent) == exponent) & (np.floor(half) != half)
+    size = math.copysign(size, base) if is_odd else size
+    return np.float32(1.0 if (y == 0) | (x == 1) else size)
 
 
 # The sine and the cosine: x = k pi / 2 + r, and polynomials of r * r.

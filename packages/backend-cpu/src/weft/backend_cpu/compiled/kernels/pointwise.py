@@ -12,7 +12,8 @@ from weft.backend_cpu.compiled.codegen import mathematics
 from weft.backend_cpu.compiled.codegen.contiguous import contiguous_kernel
 from weft.backend_cpu.compiled.codegen.elementwise import run_elementwise, scalar_function
 from weft.backend_cpu.compiled.codegen.float16 import HALVES
-from weft.backend_cpu.compiled.codegen.mathematics import like
+from weft.backend_cpu.compiled.codegen.instructions import HAS_INSTRUCTIONS
+from weft.backend_cpu.compiled.codegen.mathematics import like, single_power
 from weft.backend_cpu.registry import HALF, MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
 REAL, NUMBERS, ALL = "float32 float64", "float32 float64 int32 int64", "float32 float64 int32 int64 bool"
@@ -226,14 +227,25 @@ POWERS = {  # exponents whose powers need no logarithm
 }
 
 
+def is_single(x: Any) -> bool:
+    """Whether these are numbers of float32 whose powers take the loops: with AVX-512, NumPy has vector code too."""
+    return not HAS_INSTRUCTIONS and x.dtype == np.float32
+
+
 @register_kernel("core::pow", dtypes=REAL, min_size=MIN_SIZE, halves=True)
 def pow_kernel(generic: Any) -> Any:
     keys = {exponent: scalar_function(f"pow {exponent}", formula) for exponent, formula in POWERS.items()}
+    of_single = run_of(scalar_function("core::pow", lambda a, b: single_power(a, b)), 2, generic, cost=20)
 
     def run(x: Any, exponent: Any) -> Any:
         made = None
-        if isinstance(exponent, float | int) and exponent in keys:
-            made = run_elementwise(keys[exponent], [x], x.dtype)
+        if isinstance(exponent, float | int):
+            if exponent in keys:
+                made = run_elementwise(keys[exponent], [x], x.dtype)
+            elif is_single(x):
+                made = of_single(x, exponent)
+        elif is_single(exponent) and (isinstance(x, float | int) or is_single(x)):
+            made = of_single(x, exponent)
         return generic(x, exponent) if made is None else made
 
     return run

@@ -99,12 +99,12 @@ def maximum_loop(x, y, index, spatial, out, kernel, stride, padding, dilation, t
         start = min(out[2], (padding[2] + stride[2] - 1) // stride[2])
         stop = max(start, min(out[2], (width - kernel[2] + padding[2]) // stride[2] + 1))
     inner = start * stride[2] - padding[2]
-    lanes = stop - start  # whole vectors, where there is something to read
-    if stop == out[2]:
+    lanes = stop - start  # whole vectors, where there is something to read and the row is not a fraction of one
+    if stop == out[2] > LANES // 2:
         lanes = (lanes + LANES - 1) // LANES * LANES
     for number in range(np.int64(lo), np.int64(hi)):
         plane, a, b = number // (out[0] * out[1]), number // out[1] % out[0], number % out[1]
-        for c in range(best.size):  # a slice takes longer to compile
+        for c in range(max(start + lanes, out[2])):  # a slice takes longer to compile
             best[c] = -np.inf
             where[c] = -1
         for i in range(kernel[0]):
@@ -541,7 +541,8 @@ def avg_pool_gradient(generic: Kernel) -> Kernel:
     """Each window's share added to all of its elements."""
 
     def run(grad: Array, shape: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, out: Sizes, options: Any) -> Any:
-        if grad.size < MIN_SIZE_FUSED or not grad.size:
+        # The size is that of the images, as for their means, which have had the loops imported: windows may be whole.
+        if prod(shape) < MIN_SIZE_FUSED or not grad.size:
             return generic(grad, shape, kernel, stride, padding, out, options)
         last = is_channels_last(grad)
         result = new_images(shape, grad.dtype, last)
