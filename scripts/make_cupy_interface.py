@@ -24,9 +24,9 @@ from typing import Any
 import cupy
 
 MODULES = (
-    "cupy cupy.linalg cupy.fft cupy.lib.stride_tricks cupy.cuda cupy.cuda.runtime cupyx cupyx.scipy.special "
-    "cupyx.scipy.linalg cupyx.scipy.fft cupyx.scipy.sparse cupyx.scipy.sparse.linalg cupyx.scipy.signal "
-    "cupyx.scipy.ndimage"
+    "cupy cupy.linalg cupy.fft cupy.lib.stride_tricks cupy.cuda cupy.cuda.runtime cupy.cuda.device cupy.cuda.nvtx "
+    "cupyx cupyx.scipy.special cupyx.scipy.linalg cupyx.scipy.fft cupyx.scipy.sparse cupyx.scipy.sparse.linalg "
+    "cupyx.scipy.signal cupyx.scipy.ndimage"
 ).split()
 TARGET = Path(__file__).resolve().parent.parent / "packages/backend-cuda/tests/cupy_stand_in/interface.json"
 

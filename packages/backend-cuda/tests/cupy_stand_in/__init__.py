@@ -117,8 +117,9 @@ def device_module() -> types.ModuleType:
         if name in interface.TABLE["cupy.cuda"]:
             setattr(made, name, value)
     made.memory = types.SimpleNamespace(OutOfMemoryError=cuda.OutOfMemoryError)
-    absent = vars(cuda.runtime).keys() - interface.TABLE["cupy.cuda.runtime"].keys()
-    if absent:
-        raise AttributeError(f"cupy.cuda.runtime has no {', '.join(absent)}")
+    for name in ("runtime", "device", "nvtx"):
+        absent = vars(getattr(cuda, name)).keys() - interface.TABLE[f"cupy.cuda.{name}"].keys()
+        if absent:
+            raise AttributeError(f"cupy.cuda.{name} has no {', '.join(absent)}")
     sys.modules["cupy.cuda"] = made
     return made

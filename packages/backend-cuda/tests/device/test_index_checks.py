@@ -69,6 +69,7 @@ READS = {
     "index_put": lambda x, i: x.index_put((i,), x[:2]),
     "repeat_interleave": lambda x, i: weft.repeat_interleave(x[:2], i, output_size=2, dim=0),
     "masked_scatter": lambda x, i: x.masked_scatter(x > 0, x[0]),
+    "sparse_coo_tensor": lambda x, i: weft.sparse_coo_tensor(i.reshape(1, 2), x[:2], (3, 4)),
 }
 
 WRITES = {

@@ -165,3 +165,14 @@ def test_pivots_out_of_range_are_reported():
     with pytest.raises(RuntimeError, match="index 6 is out of bounds"):
         weft.lu_unpack(LU, pivots + 4).P.cpu()
     assert weft.lu_unpack(LU, pivots).P.cpu().sum().item() == 3
+
+
+@pytest.mark.parametrize("name", ["inv", "cholesky", "lu_factor", "eigvalsh", "svdvals"])
+def test_what_is_checked_goes_through_vmap(name):
+    matrices = weft.eye(3) + weft.ones(2, 3, 3)
+    function = getattr(weft.linalg, name)
+    found = weft.func.vmap(function)(matrices.cuda())
+    expected = function(matrices)
+    if name == "lu_factor":
+        found, expected = found[0], expected[0]
+    weft.testing.assert_close(found.cpu(), expected, rtol=1e-5, atol=1e-6)

@@ -114,14 +114,39 @@ def second_gradients(function, args, kwargs):
 
 @pytest.mark.parametrize("name", [name for name in sample_names() if "." in name])
 def test_second_gradients_are_those_of_the_cpu(name):
-    for args, kwargs in sample_inputs(name, weft.float32):
-        with naming_sample(name, weft.float32, args, kwargs):
+    """In double precision: what is left of large terms that cancel has no digits in float32."""
+    for args, kwargs in sample_inputs(name, weft.float64):
+        with naming_sample(name, weft.float64, args, kwargs):
             try:
                 here = second_gradients(function_of(name), *moved((args, kwargs), "cpu", requires_grad=True))
             except RuntimeError:
                 break  # it has none
             there = second_gradients(function_of(name), *moved((args, kwargs), "cuda", requires_grad=True))
             assert len(there) == len(here)
+            rtol, atol = (1e-3, 1e-5) if kwargs.get("dtype") is weft.float32 else (1e-7, 1e-9)
             for ours, cpus in zip(there, here):
                 largest = float(cpus.abs().nan_to_num().max()) if cpus.numel() else 0.0
-                weft.testing.assert_close(ours.cpu(), cpus, rtol=1e-3, atol=1e-5 * (1 + largest), equal_nan=True)
+                weft.testing.assert_close(ours.cpu(), cpus, rtol=rtol, atol=atol * (1 + largest), equal_nan=True)
+
+
+def test_causal_biases_are_made_where_the_query_is(on_stand_in):
+    from weft.nn.attention.bias import causal_lower_right, causal_upper_left
+
+    q, k = weft.rand(1, 2, 3, 4), weft.rand(1, 2, 5, 4)
+    there = [each.cuda() for each in (q, k, k)]
+    for bias in (causal_lower_right(3, 5), causal_upper_left(3, 5)):
+        F.scaled_dot_product_attention(*there, attn_mask=bias)
+        with cupy_stand_in.record() as log:
+            found = F.scaled_dot_product_attention(*there, bias)
+        assert not [each for each in log if each.kind in ("wait", "upload")]
+        weft.testing.assert_close(found.cpu(), F.scaled_dot_product_attention(q, k, k, bias), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("module", ["transforms", "transforms.v2"])
+@pytest.mark.parametrize("name", ["AugMix", "RandAugment", "TrivialAugmentWide", "ColorJitter", "RandomErasing"])
+def test_pictures_on_the_device_are_changed_there(name, module):
+    transforms = pytest.importorskip(f"weft.vision.{module}")
+    options = {"ColorJitter": (0.5, 0.5, 0.5, 0.2), "RandomErasing": (1.0,)}
+    picture = weft.randint(0, 256, (3, 8, 8), dtype=weft.uint8, device="cuda")
+    found = getattr(transforms, name)(*options.get(name, ()))(picture)
+    assert found.device == picture.device and found.dtype is weft.uint8 and found.shape == picture.shape

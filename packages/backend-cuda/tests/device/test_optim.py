@@ -150,6 +150,32 @@ def test_steps_wait_for_nothing(name, options):
     assert waits_of(trained(name, "cuda", steps=2, **options)[1].step) == []
 
 
+def lbfgs_after(steps, device):
+    """Parameters after steps of L-BFGS, and a function that takes one more."""
+    weight = nn.Parameter(weft.tensor([-1.2, 1.0, 0.8], device=device))
+    optimizer = optim.LBFGS([weight], lr=0.2, max_iter=1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (10 * (weight[1:] - weight[:-1] ** 2) ** 2 + (1 - weight[:-1]) ** 2).sum()
+        loss.backward()
+        return loss
+
+    for _ in range(steps):
+        optimizer.step(closure)
+    return weight, lambda: optimizer.step(closure)
+
+
+def test_lbfgs_goes_the_cpus_way():
+    assert_same([lbfgs_after(6, "cuda")[0]], [lbfgs_after(6, "cpu")[0]])
+
+
+@pytest.mark.usefixtures("on_stand_in")
+def test_lbfgs_waits_as_often_whatever_it_remembers():
+    few, many = (len(waits_of(lbfgs_after(steps, "cuda")[1])) for steps in (3, 8))
+    assert few == many
+
+
 @pytest.mark.usefixtures("on_stand_in")
 def test_scaled_steps_wait_once():
     params = [nn.Parameter(weft.ones(3, device="cuda")) for _ in range(4)]

@@ -187,3 +187,38 @@ def test_the_greatest_at_a_position_is_nan_where_one_is():
     for reduce in ("amax", "amin"):
         expected = x.cpu().scatter_reduce(0, index.cpu(), values.cpu(), reduce)
         assert_close(x.scatter_reduce(0, index, values, reduce).cpu(), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3)])
+def test_an_empty_index_writes_all_elements(shape):
+    x = weft.zeros(shape, device="cuda")
+    x[()] = 2.0
+    assert (x == 2).all()
+    x[()] = weft.ones((), device="cuda")
+    assert (x == 1).all()
+
+
+OVERLAPPING = {
+    "mask": lambda v, i: v.__setitem__(i.new_tensor([0, 1, 0, 0]).bool(), 9),
+    "index": lambda v, i: v.__setitem__(i, 9),
+    "masked_fill_": lambda v, i: v.masked_fill_(i.new_tensor([0, 1, 0, 0]).bool()[:, None], 9),
+    "index_fill_": lambda v, i: v.index_fill_(0, i, 9),
+    "index_copy_": lambda v, i: v.index_copy_(0, i, v.new_full((1, 2), 9)),
+    "scatter_": lambda v, i: v.scatter_(0, i.expand(1, 2), 9),
+    "put_": lambda v, i: v.put_(i + i.new_tensor([1, 2]), v.new_full((2,), 9)),
+}
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.bfloat16], ids=str)
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_what_is_written_at_positions_of_overlapping_windows_stays(name, dtype):
+    x = weft.arange(5, dtype=dtype, device="cuda")
+    OVERLAPPING[name](x.unfold(0, 2, 1), weft.tensor([1], device="cuda"))
+    assert x.tolist() == [0, 9, 9, 3, 4]
+
+
+@pytest.mark.filterwarnings("ignore:Use of index_fill_ on expanded tensors")
+def test_filling_positions_of_an_expanded_tensor_fills_what_is_there():
+    x = weft.zeros(3, 1, device="cuda")
+    x.expand(3, 4).index_fill_(0, weft.tensor([0], device="cuda"), 1.0)
+    assert x.tolist() == [[1.0], [0.0], [0.0]]

@@ -110,3 +110,31 @@ def test_accelerators_names_are_the_devices():
     assert weft.cuda.default_generators[0].device == weft.device("cuda:0")
     assert weft.cuda.random.initial_seed() == weft.cuda.initial_seed()
     assert weft.cuda.get_allocator_backend() == "native" and not weft.cuda.is_current_stream_capturing()
+
+
+def test_older_types_of_storages_are_on_the_device():
+    made = weft.cuda.FloatStorage([1.0, 2.0])
+    assert made.device == weft.device("cuda:0") and made.tolist() == [1.0, 2.0]
+    assert isinstance(made, weft.cuda.FloatStorage) and not isinstance(made, weft.FloatStorage)
+    assert not isinstance(made.cpu(), weft.cuda.FloatStorage)
+
+
+def test_libraries_have_handles():
+    assert weft.cuda.current_blas_handle() > 0 and weft.cuda.current_solver_handle() > 0
+
+
+def test_ranges_are_marked_for_profilers():
+    nvtx = weft.cuda.nvtx
+    assert nvtx.range_push("outer") == 0 and nvtx.range_push("inner") == 1
+    assert nvtx.range_pop() == 1 and nvtx.range_pop() == 0
+    nvtx.range_end(nvtx.range_start("by itself"))
+    nvtx.mark("moment")
+
+
+@pytest.mark.usefixtures("on_stand_in")
+def test_a_block_is_marked_also_if_it_raises():
+    import cupy_stand_in
+
+    with cupy_stand_in.record() as log, pytest.raises(ValueError), weft.cuda.nvtx.range("step {}", 3):
+        raise ValueError
+    assert [event.what for event in log if event.kind == "mark"] == ["push step 3", "pop"]

@@ -23,6 +23,14 @@ def table_gradient(device, look_up):
     return table.grad.coalesce()
 
 
+def bags(device, mode, **options):
+    """What `weft.embedding_bag` says of bags, one of which is empty."""
+    offsets = weft.tensor([0, 2, 2], device=device)
+    return weft.embedding_bag(
+        rows(device, 4, 2), weft.tensor([1, 3, 0, 1], device=device), offsets, False, mode, **options
+    )
+
+
 def embedding_slope(table, index):
     return F.embedding(index, table, padding_idx=0).sum()
 
@@ -59,6 +67,12 @@ CASES = {
     ),
     "truth as index": lambda d: rows(d, 2, 3)[True],
     "mask of the host": lambda d: rows(d, 4)[weft.arange(4) > 1],
+    "embedding_bag's means": lambda d: bags(d, 1)[0],
+    "embedding_bag's greatest rows": lambda d: bags(d, 2)[3],
+    "embedding_bag's sizes": lambda d: bags(d, 2, padding_idx=1)[2],
+    "embedding_bag's bags": lambda d: bags(d, 0, padding_idx=1)[1],
+    "bincount": lambda d: weft.tensor([3, 1, 3], device=d).bincount(minlength=2),
+    "bincount with weights": lambda d: weft.tensor([3, 1, 3], device=d).bincount(rows(d, 3), 7),
     "triangle": lambda d: weft.distributions.utils.vec_to_tril_matrix(rows(d, 6)),
 }
 
@@ -72,3 +86,46 @@ def test_what_is_made_of_positions_is_as_on_the_cpu(name):
     found = CASES[name]("cuda")
     assert found.device.type == "cuda"
     assert_close(dense(found).cpu(), dense(CASES[name]("cpu")))
+
+
+def sparse_backward(device):
+    table = rows(device, 6, 2).requires_grad_()
+    F.embedding(weft.tensor([[0, 1], [1, 1]], device=device), table, sparse=True).sum().backward()
+
+
+def waits_of(call):
+    import cupy_stand_in
+
+    call()
+    with cupy_stand_in.record() as log:
+        call()
+    return [event for event in log if event.kind == "wait"]
+
+
+@pytest.mark.usefixtures("on_stand_in")
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_bags_are_told_without_a_wait(mode):
+    table, indices, offsets = (
+        rows("cuda", 4, 2),
+        weft.tensor([1, 3, 0], device="cuda"),
+        weft.tensor([0, 2], device="cuda"),
+    )
+    assert not waits_of(lambda: weft.embedding_bag(table, indices, offsets, False, mode, padding_idx=3))
+
+
+@pytest.mark.usefixtures("on_stand_in")
+def test_sparse_tensors_of_a_given_size_wait_for_nothing():
+    indices, values, matrix = coo("cuda")._indices(), coo("cuda")._values(), rows("cuda", 4, 2)
+
+    def product():
+        made = weft.sparse_coo_tensor(indices, values, (3, 4), is_coalesced=True)
+        return weft.sparse.mm(made, matrix), made.to_sparse_csr() @ matrix
+
+    assert not waits_of(product)
+    assert not waits_of(lambda: sparse_backward("cuda"))
+
+
+@pytest.mark.usefixtures("on_stand_in")
+def test_bincount_waits_once():
+    numbers = weft.tensor([3, 1, 3], device="cuda")
+    assert len(waits_of(numbers.bincount)) == 1

@@ -85,7 +85,7 @@ def training(network, optimizer, device, double=False, **precision):
     if double:
         model, inputs = model.double(), inputs.double() if inputs.is_floating_point() else inputs
     steps = OPTIMIZERS[optimizer](model.parameters())
-    scaler = weft.amp.GradScaler(device, enabled=precision.get("dtype") is weft.float16)
+    scaler = weft.amp.GradScaler(device, init_scale=256.0, enabled=precision.get("dtype") is weft.float16)
 
     def step():
         steps.zero_grad()
@@ -115,13 +115,14 @@ def test_losses_are_those_of_the_cpu(network, optimizer):
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("network", NETWORKS)
-def test_losses_in_half_precision_are_near_those_of_the_cpu(network, dtype):
-    losses = []
-    for device in ("cuda", "cpu"):
-        step = training(network, "AdamW", device, dtype=getattr(weft, dtype))
-        losses.append([float(step()) for _ in range(6)])
-    assert losses[0] == pytest.approx(losses[1], rel=0.05, abs=0.01)
-    assert losses[0][-1] < losses[0][0]
+def test_losses_in_half_precision_are_as_near_to_the_exact_ones_as_those_of_the_cpu(network, dtype):
+    """Batch norm over a few elements makes much of a rounding: which way a network goes from there, either may."""
+    steps = [training(network, "AdamW", device, dtype=getattr(weft, dtype)) for device in ("cuda", "cpu")]
+    steps.append(training(network, "AdamW", "cpu", double=True, enabled=False))
+    there, here, exact = ([float(step()) for _ in range(6)] for step in steps)
+    off = max(abs(one - other) for one, other in zip(here, exact))
+    assert there == pytest.approx(exact, rel=0.01, abs=0.001 + 2 * off)
+    assert there[-1] < there[0]
 
 
 @pytest.mark.usefixtures("on_stand_in")

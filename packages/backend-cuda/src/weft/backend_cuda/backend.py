@@ -24,6 +24,7 @@ from weft.backend_cuda.devices import DeviceFunctions
 from weft.backend_cuda.errors import meant_by, reported
 from weft.backend_cuda.philox import MULTIPLIERS, PhiloxStream
 from weft.backend_cuda.runtime import cudart
+from weft.backend_cuda.sync_debug import SyncDebug
 from weft.backend_cuda.transfers import Transfers
 
 ADDRESSABLE = 2**63 - 1  # bytes; CuPy's own product of sizes wraps around
@@ -37,7 +38,7 @@ def own_kernels() -> tuple[Any, ...]:
     return linear_algebra, special_functions
 
 
-class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
+class CUDABackend(SyncDebug, Transfers, DeviceFunctions, ArrayNamespaceBackend):
     """CuPy on NVIDIA's GPUs.
 
     An array remembers its device; whatever makes a new one runs with that device as the current one.
@@ -59,6 +60,11 @@ class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
         invalidate_kernels()
 
     def kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        found = self.quiet_kernel(name, element, generic)
+        return self.telling(name, found) if self.sync_debug_mode and found is not None else found
+
+    def quiet_kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """The kernel of an op, whatever it waits for."""
         if name.startswith("core::") and generic is not None and name not in self.kernels:
             for module in own_kernels():
                 if name in module.NAMES:
@@ -98,6 +104,8 @@ class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
             return cupy.asarray(array, blocking=True)  # other streams do not wait for this one's copy
 
     def to_numpy(self, array: Any) -> numpy.ndarray[Any, Any]:
+        if self.sync_debug_mode:
+            self.waits_for("a copy to the host")
         found = super().to_numpy(array)
         index = array.device.id
         self.assertions.look(index, cupy.cuda.get_current_stream(index).ptr)
@@ -131,6 +139,14 @@ class CUDABackend(Transfers, DeviceFunctions, ArrayNamespaceBackend):
     def cudart(self) -> type[cudart]:
         """The runtime's functions by its own names."""
         return cudart
+
+    def nvtx(self) -> Any:
+        """What writes marks for NVIDIA's profilers."""
+        return cupy.cuda.nvtx
+
+    def library_handle(self, library: str) -> int:
+        """The address of a library's handle for this thread and the current device."""
+        return int(getattr(cupy.cuda.device, f"get_{library}_handle")())
 
     def scientific(self, module: str) -> Any:
         return import_scientific(f"cupyx.scipy.{module}", "weft-backend-cuda[cupy]")

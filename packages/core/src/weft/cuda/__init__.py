@@ -10,7 +10,7 @@ import importlib
 from typing import Any
 
 from weft._errors import AcceleratorError, OutOfMemoryError
-from weft._tensor.legacy_types import tensor_types
+from weft._tensor.legacy_types import storage_types, tensor_types
 from weft.cuda._devices import (
     can_device_access_peer,
     current_device,
@@ -42,10 +42,14 @@ from weft.cuda._nvml import (
 )
 from weft.cuda._runtime import (
     CudaError,
+    DeferredCudaCallError,
     check_error,
     cudart,
     cudaStatus,
+    current_blas_handle,
+    current_solver_handle,
 )
+from weft.cuda._sync_debug import get_sync_debug_mode, set_sync_debug_mode
 from weft.cuda.memory import (
     caching_allocator_alloc,
     caching_allocator_delete,
@@ -108,6 +112,7 @@ __all__ = [
     "AcceleratorError",
     "CUDAGraph",
     "CudaError",
+    "DeferredCudaCallError",
     "Event",
     "ExternalStream",
     "OutOfMemoryError",
@@ -122,7 +127,9 @@ __all__ = [
     "clock_rate",
     "cudaStatus",
     "cudart",
+    "current_blas_handle",
     "current_device",
+    "current_solver_handle",
     "current_stream",
     "default_stream",
     "device",
@@ -141,6 +148,7 @@ __all__ = [
     "get_rng_state",
     "get_rng_state_all",
     "get_stream_from_external",
+    "get_sync_debug_mode",
     "graph",
     "host_memory_stats",
     "host_memory_stats_as_nested_dict",
@@ -182,6 +190,7 @@ __all__ = [
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",
+    "set_sync_debug_mode",
     "stream",
     "synchronize",
     "temperature",
@@ -193,14 +202,16 @@ has_magma = False
 
 
 def __getattr__(name: str) -> Any:
-    """``weft.cuda.amp``, and the legacy types of tensors, ``weft.cuda.FloatTensor`` and its like."""
+    """``weft.cuda.amp``, and the legacy types, ``weft.cuda.FloatTensor``, ``weft.cuda.FloatStorage`` and their like."""
     if name in ("amp", "nvtx", "profiler"):
         return importlib.import_module(f"weft.cuda.{name}")
     if name == "_initialized":  # reversible networks ask it before they keep the generator's state
         return is_initialized()
     if name == "default_generators":
         return tuple(generator_of(index) for index in range(device_count()))
-    made = tensor_types("cuda", __name__) if name.endswith("Tensor") else {}
+    made: dict[str, Any] = {}
+    if name.endswith(("Tensor", "Storage")):
+        made = {**tensor_types("cuda", __name__), **storage_types("cuda", __name__)}
     if name not in made:
         raise AttributeError(f"module 'weft.cuda' has no attribute {name!r}")
     globals().update(made)

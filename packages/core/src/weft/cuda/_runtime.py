@@ -7,7 +7,15 @@ from typing import Any
 from weft._errors import AcceleratorError
 from weft.cuda._devices import backend
 
-__all__ = ["CudaError", "check_error", "cudaStatus", "cudart"]
+__all__ = [
+    "CudaError",
+    "DeferredCudaCallError",
+    "check_error",
+    "cudaStatus",
+    "cudart",
+    "current_blas_handle",
+    "current_solver_handle",
+]
 
 
 class cudaStatus:
@@ -22,6 +30,10 @@ class CudaError(AcceleratorError):
 
     def __init__(self, code: int) -> None:
         super().__init__(f"{cudart().cudaGetErrorString(code)} ({code})")
+
+
+class DeferredCudaCallError(Exception):
+    """A call that had waited for CUDA to be initialized failed. weft lets none wait: the name is for who catches it."""
 
 
 def check_error(res: int) -> None:
@@ -44,3 +56,13 @@ def cudart() -> Any:
     ``cudaGetErrorString(status)`` words.
     """
     return backend().cudart()
+
+
+def current_blas_handle() -> int:
+    """The address of cuBLAS' handle for this thread and the current device."""
+    return int(backend().library_handle("cublas"))
+
+
+def current_solver_handle() -> int:
+    """The address of cuSOLVER's handle for this thread and the current device."""
+    return int(backend().library_handle("cusolver"))
