@@ -251,12 +251,12 @@ def test_the_former_name_has_its_state_dicts_and_whole_parameters():
     run_ranks(former_name, 2)
 
 
-def memory():
-    """The largest memory during a training step beyond what rests, and the size of a unit."""
+def memory(depth):
+    """The largest memory during a training step beyond what rests, and the size of a unit of some layers."""
     width, count = 512, 6
     tracemalloc.start()
-    layers = [fully_shard(nn.Linear(width, width)) for _ in range(count)]
-    model = fully_shard(nn.Sequential(*layers))
+    units = [nn.Sequential(*[nn.Linear(width, width) for _ in range(depth)]) for _ in range(count // depth)]
+    model = fully_shard(nn.Sequential(*map(fully_shard, units)))
     step = weft.optim.AdamW(model.parameters(), 1e-3)
     x = weft.randn(2, width)
     for _ in range(2):  # what is imported and compiled is there then, too
@@ -274,11 +274,12 @@ def memory():
     return peak, resting, moments, 4 * (width + 1) * width, count
 
 
-def test_a_process_has_its_part_of_memory_and_gathered_units():
-    for peak, resting, moments, unit, count in run_ranks(memory, 2):
-        assert (resting, moments) == (count * unit // 2, count * unit)
-        gradients = count * unit / 2
-        assert peak < gradients + 3 * unit  # the unit, the next one, and what is reduced
+@pytest.mark.parametrize("depth", [1, 3])
+def test_a_process_has_its_part_of_memory_and_one_gathered_unit(depth):
+    for peak, resting, moments, layer, count in run_ranks(memory, 2, depth):
+        assert (resting, moments) == (count * layer // 2, count * layer)
+        gradients = count * layer / 2
+        assert peak < gradients + depth * layer + 1.1 * layer  # the unit, and one gradient before it is reduced
 
 
 def scaled():

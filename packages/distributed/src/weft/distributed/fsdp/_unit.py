@@ -175,7 +175,7 @@ class ShardedParameter:
         else:
             parts = gathered.reshape(self.info.size, *self.padded_shape)
             whole = weft.cat(list(parts), self.dim)
-        self.local._array = whole.contiguous()._array
+        self.local.data = whole.contiguous()
         self.is_whole = True
         self.install(self.whole)
 
@@ -188,7 +188,7 @@ class ShardedParameter:
     def empty(self) -> None:
         """Let go of the whole's memory."""
         if self.whole is not None and self.is_whole:
-            self.local._array = self.hollow()._array
+            self.local.data = self.hollow()
         self.is_whole = False
         self.install(self.part)
 
@@ -323,6 +323,12 @@ class Unit:
         self.is_whole = self.is_gathering = False
         self.in_backward = False
 
+    def let_go(self, params: Sequence[ShardedParameter]) -> None:
+        """Let go of the memory of some whole parameters, whose gradients are complete: no other node needs them."""
+        for each in params:
+            each.empty()
+        self.is_whole = False
+
     def make_buckets(self) -> list[Bucket]:
         found: list[Bucket] = []
         small: dict[Any, list[ShardedParameter]] = {}
@@ -343,6 +349,7 @@ class Unit:
         if self.is_whole or self.is_gathering or not self.params:
             return
         for each in self.params:
+            each.empty()  # what is whole yet is gathered anew with what is not
             each.adopt()
         for bucket in self.buckets:
             dtype = self.policy.param_dtype if bucket.params[0].dtype.is_floating_point else None
@@ -390,6 +397,8 @@ class Unit:
             bucket.ready.add(id(param))
             if self.requires_sync and len(bucket.ready) == len(bucket.wanted):
                 bucket.ready.clear()
+                if self.in_backward and self.reshards_after_backward:
+                    self.let_go(bucket.params)
                 bucket.reduce(bucket.wanted)
                 if self.in_backward and self.reshards_after_backward and self.is_done():
                     self.reshard()
