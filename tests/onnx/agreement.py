@@ -113,6 +113,6 @@ def relative(found: Any, wanted: Any) -> float:
     np.testing.assert_array_equal(np.isfinite(found), np.isfinite(wanted))
     finite = np.isfinite(wanted)
     np.testing.assert_array_equal(found[~finite], wanted[~finite])
-    size = max(1.0, float(np.abs(wanted[finite]).max(initial=0)))
+    size = float(np.abs(wanted[finite]).max(initial=0)) or 1.0
     apart = np.abs(found[finite].astype(np.float64) - wanted[finite])
     return float(apart.max(initial=0)) / size

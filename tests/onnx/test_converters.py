@@ -17,6 +17,7 @@ pytest.importorskip("onnxruntime")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import models
 import modules
 import onnx_table
 import ops
@@ -29,6 +30,7 @@ from weft.export import UserError
 
 SETTING = os.environ.get("WEFT_ONNX", "changed")
 OPSETS = (18, 21)
+ALWAYS = ["Decoder as GPT-2", "Encoder as BERT", "digits"]  # models that take a second
 
 
 def assert_agrees(name: str, module: Any, case: Any) -> set[str]:
@@ -60,6 +62,13 @@ def test_an_op_agrees_with_onnxruntime(name: str) -> None:
     for case in ops.CASES[name]:
         weft.manual_seed(0)
         assert name in assert_agrees(name, Wrapped(case.function), case)
+
+
+@pytest.mark.parametrize("name", [selection.drawn("a model", ALWAYS)] if SETTING == "changed" else chosen(models.CASES))
+def test_a_model_agrees_with_onnxruntime(name: str) -> None:
+    weft.manual_seed(0)
+    case = models.CASES[name]
+    assert_agrees(name, case.make().eval(), case)
 
 
 @pytest.mark.parametrize("name", modules.REFUSED)

@@ -1,5 +1,7 @@
 """`weft.onnx`: modules as files."""
 
+import math
+
 import pytest
 
 import weft
@@ -104,6 +106,76 @@ def test_a_program_is_written_as_well():
     program = weft.export.export(Model(), (weft.ones(2, 4),), dynamic_shapes={"x": {0: weft.export.Dim("rows")}})
     made = weft.onnx.export(program).model_proto
     assert made.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "rows"
+
+
+class Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def session(content):
+    """An onnxruntime session of a file's bytes, as a function of one array."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    onnxruntime.set_default_logger_severity(4)
+    made = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    return lambda x: made.run(None, {made.get_inputs()[0].name: x.numpy()})
+
+
+COMPARISONS = {
+    "a range": lambda rows, columns: rows < 20,
+    "a remainder": lambda rows, columns: rows % 47 != 0,
+    "two sizes": lambda rows, columns: 9 * columns > rows * 2 + 1,
+    "a quotient": lambda rows, columns: rows / 3 < 7.5,
+    "a quotient rounded": lambda rows, columns: math.ceil(rows / 5) != 4 and round(rows / 2.5) != 10,
+    "a whole quotient": lambda rows, columns: -(-rows // 4) <= 5,
+    "powers": lambda rows, columns: (columns - rows) ** 2 != 25 * columns**2 and 4.5 // rows**-1 < 100,
+}
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_a_file_fails_at_sizes_at_which_the_program_branches(name):
+    holds = COMPARISONS[name]
+    model = Function(lambda x: (x.sin(), x.sum() > 0) if holds(*x.shape) else (x.cos(), x.sum() < 0))
+    dims = {0: weft.export.Dim("rows", min=2), 1: weft.export.Dim("columns", min=3)}
+    content = written(model, weft.ones(4, 6), dynamic_shapes=(dims,))
+    onnx.checker.check_model(onnx.load_from_string(content), full_check=True)
+    outcomes = set()
+    for run in (session(content), weft.onnx.load(content)):
+        for rows, columns in ((4, 6), (19, 6), (20, 6), (22, 4), (23, 7), (47, 40), (24, 4), (94, 60), (25, 6)):
+            x = weft.randn(rows, columns)
+            outcomes.add(holds(rows, columns))
+            if holds(rows, columns):
+                assert weft.allclose(weft.as_tensor(run(x)[0]), x.sin(), atol=1e-6)
+            else:
+                with pytest.raises(Exception, match=r"exported for .* as test_onnx.py:\d+ compares|out of bounds"):
+                    run(x)
+    assert outcomes == {True, False}
+
+
+class Remembers(nn.Module):
+    """Subtracts what it got in the call before."""
+
+    def __init__(self, reads):
+        super().__init__()
+        self.reads = reads
+        self.register_buffer("last", weft.zeros(3))
+
+    def forward(self, x):
+        before = self.last.clone()
+        self.last.copy_(x[-1])
+        return x - before if self.reads else x - self.last
+
+
+def test_results_that_depend_on_the_call_before_are_refused():
+    with pytest.raises(weft.onnx.OnnxExporterError, match=r"writes to its buffer 'last' \(.* at test_onnx.py:\d+\)"):
+        weft.onnx.export(Remembers(True), weft.ones(2, 3))
+    run = session(written(Remembers(False), weft.ones(2, 3)))
+    for x in (weft.randn(2, 3), weft.randn(2, 3)):
+        assert weft.allclose(weft.as_tensor(run(x)[0]), x - x[-1])
 
 
 def test_an_argument_that_an_op_cannot_have_is_refused_with_its_line():

@@ -246,6 +246,16 @@ def test_values_and_attributes_that_an_operator_does_not_take_are_value_errors(n
         weft.onnx.load(chain([node]))(weft.zeros(1, 1, 1))
 
 
+def test_numbers_of_4_bits_are_no_parameters():
+    weight = helper.make_tensor("weight", onnx.TensorProto.INT4, [2, 2], [1, -8, 7, 0])
+    nodes = [helper.make_node("Identity", ["weight"], ["w"]), helper.make_node("Mul", ["x", "weight"], ["z"])]
+    with pytest.raises(TypeError, match="must be Tensor"):
+        weft.onnx.load(model_of(nodes, [value("x")], [value("z")], [weight]))(weft.ones(2, 2))
+    nodes[1:] = [helper.make_node("Cast", ["w"], ["v"], to=1), helper.make_node("Mul", ["x", "v"], ["y"])]
+    module = weft.onnx.load(model_of(nodes, [value("x")], [value("y")], [weight]))
+    assert module(weft.ones(2, 2)).tolist() == [[1, -8], [7, 0]] and not list(module.parameters())
+
+
 def test_names_that_are_no_text_are_refused():
     data = chain([helper.make_node("Relu", ["x"], ["y"], name="name-of-the-node")]).SerializeToString()
     with pytest.raises(ValueError, match="is no text in UTF-8"):

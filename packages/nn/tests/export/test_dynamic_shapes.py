@@ -199,6 +199,12 @@ def test_a_comparison_of_sizes_limits_them(name, tmp_path):
             assert weft.equal(result, model(x))
 
 
+def test_numbers_of_two_branches_are_no_quotient_of_sizes():
+    model = Function(lambda x: x * (2 if abs(x.shape[0] - 8) // 4 == 1 else 3))
+    with pytest.raises(UserError, match=r"core::mul at test_dynamic_shapes.py:\d+: its argument other is 2, then 3"):
+        export(model, (weft.randn(4, 6),), dynamic_shapes=({0: Dim("rows", min=2), 1: Dim("columns", min=3)},))
+
+
 def test_comparisons_of_two_sizes_are_looked_at_in_each_run():
     model = Function(lambda x: x.sin() if x.shape[0] > 50 * x.shape[1] else x.cos())
     program = export(model, (weft.randn(6, 2),), dynamic_shapes=({0: Dim("rows"), 1: Dim("columns")},))
@@ -207,6 +213,17 @@ def test_comparisons_of_two_sizes_are_looked_at_in_each_run():
     with pytest.raises(RuntimeError, match=r"exported for .* as test_dynamic_shapes.py:\d+ compares; got .*rows = 101"):
         program.module()(weft.ones(101, 2))
     assert program.run_decompositions({}).guards == program.guards
+
+
+def test_a_program_that_is_exported_again_keeps_what_it_compared():
+    model = Function(lambda x: x.sin() if x.shape[0] < 100 and x.shape[0] != 50 else x.cos())
+    first = export(model, (weft.randn(6, 2),), dynamic_shapes=({0: Dim("rows")},))
+    again = export(first.module(), (weft.randn(6, 2),), dynamic_shapes=(({0: Dim("rows")},),))
+    assert again.range_constraints == first.range_constraints == {"rows": (0, 99)}
+    assert weft.equal(again.module()(weft.ones(9, 2)), weft.ones(9, 2).sin())
+    for rows in (50, 100):
+        with pytest.raises(RuntimeError, match="rows"):
+            again.module()(weft.ones(rows, 2))
 
 
 def test_limits_that_a_comparison_contradicts_are_refused():

@@ -101,6 +101,27 @@ def test_random_draws_are_refused_with_their_lines(tmp_path):
     assert not os.listdir(tmp_path)
 
 
+class Options(nn.Module):
+    def forward(self, x, y, scale, *, mode):
+        return x * scale + y[: x.shape[0]].sum() if mode == "sum" else x
+
+
+def test_sizes_and_options_that_do_not_agree_are_refused(tmp_path):
+    rows = Dim("rows")
+    shapes = {"x": {0: rows}, "y": {0: 2 * rows}, "scale": None, "mode": None}
+    program = export(Options(), (weft.ones(3, 2), weft.ones(6), 0.5), {"mode": "sum"}, dynamic_shapes=shapes)
+    model = load(program.to_python(tmp_path))["Model"]()
+    x, y = numpy.ones((4, 2), "f4"), numpy.ones(8, "f4")
+    assert model(x, y, 0.5, mode="sum").tolist() == [[4.5, 4.5]] * 4
+    for args, mode, message in [
+        ((x, y[:7], 0.5), "sum", r"y.shape\[0\] must be 2\*rows with rows = 4, got 7"),
+        ((x, y, 1.5), "sum", "scale was exported as 0.5, got 1.5"),
+        ((x, y, 0.5), "mean", "mode was exported as 'sum', got 'mean'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model(*args, mode=mode)
+
+
 class Names(nn.Module):
     """Its names are those that the module uses itself."""
 

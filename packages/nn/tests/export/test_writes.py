@@ -1,6 +1,7 @@
 """Programs that write in place, exported: the graph makes new values."""
 
 import copy
+import runpy
 
 import pytest
 
@@ -77,6 +78,14 @@ def sums(x):
     y = x.clone()
     y.index_add_(0, weft.tensor([0, 0]), weft.ones(2, x.shape[1]))
     return y.scatter_(1, weft.zeros(x.shape[0], 1, dtype=weft.int64), 4.0)
+
+
+@program
+def accumulated(x):
+    y = x.clone()
+    y[:, weft.tensor([0, 2])] = 3
+    y.index_put_((weft.tensor([0, 0]), weft.tensor([1, 1])), weft.tensor([1.0, 2.0]), accumulate=True)
+    return y.index_put_((weft.tensor([1, 1]),), y[:1] * 2, accumulate=True)
 
 
 @program
@@ -169,6 +178,49 @@ def test_a_write_to_an_argument_is_one():
     argument(expected)
     made.module()(x)
     assert weft.equal(x, expected)
+
+
+class Exchange(nn.Module):
+    """Each of two arguments becomes what the other one was, and a view of one is a result."""
+
+    def forward(self, x, y):
+        before = x.clone()
+        x.t().copy_(y.t())
+        y.copy_(-before)
+        return x, y, y[1:]
+
+
+def test_what_is_written_is_of_the_values_before_all_writes(tmp_path):
+    program = export(Exchange(), (weft.ones(2, 2), weft.ones(2, 2)))
+    program.to_python(tmp_path)
+    alone = runpy.run_path(str(tmp_path / "model.py"))["Model"]()
+    x, y = weft.arange(4.0).view(2, 2), weft.full((2, 2), 7.0)
+    given, arrays = (x.clone(), y.clone()), (x.numpy().copy(), y.numpy().copy())
+    found, found_alone = program.module()(*given), alone(*arrays)
+    expected = [y, -x, -x[1:]]
+    for results in (found, (*given, found[2]), found_alone, (*arrays, found_alone[2])):
+        assert [each.tolist() for each in results] == [each.tolist() for each in expected]
+
+
+def test_a_buffer_that_is_assigned_is_not_the_memory_of_an_argument_or_result(tmp_path):
+    class Last(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("last", weft.zeros(2))
+
+        def forward(self, x):
+            before = self.last
+            self.last = x[-1]
+            return before, self.last
+
+    program = export(Last(), (weft.ones(3, 2),))
+    program.to_python(tmp_path)
+    alone, module = runpy.run_path(str(tmp_path / "model.py"))["Model"](), program.module()
+    for model, given in ((module, weft.ones(3, 2)), (alone, weft.ones(3, 2).numpy())):
+        before, last = model(given)
+        assert before.tolist() == [0, 0] and last.tolist() == [1, 1]
+        last[0] = given[-1, 0] = 5
+        assert model(given)[0].tolist() == [1, 1]
 
 
 def test_buffers_are_written_to_and_an_export_leaves_them():

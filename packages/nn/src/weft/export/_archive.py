@@ -30,6 +30,7 @@ from weft.export._json import (
 )
 from weft.export._json import named as named_kind
 from weft.export._program import CallSpec, ExportedProgram
+from weft.export._size_guards import Guard
 from weft.export._sizes import Size
 from weft.export.errors import UserError
 from weft.export.graph_signature import (
@@ -150,6 +151,7 @@ def described_program(program: ExportedProgram, tensors: Tensors) -> dict[str, A
         "constants": {name: tensors.add(each) for name, each in program.constants.items()},
         "range_constraints": {name: list(each) for name, each in program.range_constraints.items()},
         "guards": [guard_to(each) for each in program.guards],
+        "comparisons": [guard_to(each) for each in program.comparisons],
         "in_spec": tree_to(program.call_spec.in_spec),
         "out_spec": tree_to(program.call_spec.out_spec),
         "example_spec": tree_to(spec),
@@ -246,7 +248,8 @@ def program_from(archive: zipfile.ZipFile, described: Any) -> ExportedProgram:
         range_constraints=ranges,
         call_spec=CallSpec(tree_from(described["in_spec"]), tree_from(described["out_spec"])),
         example_inputs=tree_unflatten(leaves, tree_from(described["example_spec"])),
-        guards=[guard_from(each, symbols_of(graph)) for each in listed(described.get("guards", []))],
+        guards=guards_from(described, "guards", graph),
+        comparisons=guards_from(described, "comparisons", graph),
     )
 
 
@@ -268,6 +271,12 @@ def tensor_from(archive: zipfile.ZipFile, described: Any, known: dict[str, Any])
         weft.nn.Parameter(made, requires_grad) if described["parameter"] else made.requires_grad_(requires_grad)
     )
     return known[name]
+
+
+def guards_from(described: Any, key: str, graph: Any) -> list[Guard]:
+    """The comparisons of sizes under a key, which files of earlier versions do not have."""
+    symbols = symbols_of(graph)
+    return [guard_from(each, symbols) for each in listed(described.get(key, []))]
 
 
 def symbols_of(graph: Any) -> set[str]:

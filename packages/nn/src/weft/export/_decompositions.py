@@ -118,7 +118,7 @@ def decomposed(program: ExportedProgram, table: Mapping[Any, Callable[..., Any]]
     module = ProgramModule(program, False, DecomposingInterpreter(program.graph_module, named).run)
     args, kwargs = program.example_inputs
     made = program_of(module, args, kwargs, names_of_inputs(program), dims_of_inputs(program))
-    made.guards = list(program.guards)
+    made.guards, made.comparisons = list(program.guards), list(program.comparisons)
     return made
 
 

@@ -13,7 +13,7 @@ import weft
 from weft.export._graph import GraphMaker, check_same_calls
 from weft.export._program import CallSpec, ExportedProgram
 from weft.export._recording import Recording, Slot, record
-from weft.export._size_guards import Formula, Guard, Leaf, formula_of_size, guards_of, narrowed
+from weft.export._size_guards import Formula, Guard, Leaf, came_out_both_ways, formula_of_size, guards_of, narrowed
 from weft.export._sizes import Solver, TooFewSizes
 from weft.export._trial_sizes import FEW, MANY, trials
 from weft.export.dynamic_shapes import Dim, children_of, dims_of
@@ -103,6 +103,8 @@ def program_of(
             mod(*args, **kwargs)  # its first call makes them, which is no part of the program
     for count in (FEW, MANY):
         recordings, symbols = recorded(mod, leaves, in_spec, dims, count)
+        if count == FEW and came_out_both_ways([each.comparisons for each in recordings]):
+            continue  # numbers of two branches, which few sizes might take for a quotient of sizes
         try:
             return Exporter(mod, leaves, names, dims, recordings, symbols).program(in_spec, (args, kwargs))
         except TooFewSizes as error:
@@ -290,6 +292,7 @@ class Exporter:
         self.constants: dict[str, Any] = {}
         self.targets: dict[int, tuple[OutputKind, str]] = {}  # where writes to a value go, by its slot
         self.guards: list[Guard] = []
+        self.comparisons: list[Guard] = []
 
     def program(self, in_spec: Any, example: Any) -> ExportedProgram:
         """The whole."""
@@ -315,12 +318,13 @@ class Exporter:
             call_spec=CallSpec(in_spec, out_spec),
             example_inputs=example,
             guards=self.guards,
+            comparisons=self.comparisons,
         )
 
     def add_guards(self) -> None:
         """What the program compared sizes with: ranges of symbols, and guards where it is no range."""
         seen = self.maker.solver.inputs
-        guards = guards_of([each.comparisons for each in self.recordings], self.maker.formula)
+        guards = self.comparisons = guards_of([each.comparisons for each in self.recordings], self.maker.formula)
         for guard in guards:
             name, *others = dict.fromkeys(guard.symbols)
             dim = self.ranges[name]

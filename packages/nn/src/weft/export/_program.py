@@ -11,7 +11,7 @@ import weft
 from weft.export._graph import Tensor
 from weft.export._size_guards import Guard
 from weft.export._sizes import Size
-from weft.export.graph_signature import ConstantArgument, ExportGraphSignature, InputKind, OutputKind
+from weft.export.graph_signature import ConstantArgument, ExportGraphSignature, InputKind, OutputKind, OutputSpec
 from weft.fx import Graph, GraphModule
 from weft.nn import Module
 from weft.utils._pytree import tree_flatten, tree_unflatten
@@ -48,6 +48,8 @@ class ExportedProgram:
         The arguments and keyword arguments that were recorded.
     guards : list of Guard
         What else the program compared sizes with: ``str(guard)`` is ``"height % 2 == 0"``, ``guard.line`` where.
+    comparisons : list of Guard
+        All that it compared sizes with, those too that `range_constraints` say.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class ExportedProgram:
         call_spec: CallSpec,
         example_inputs: Any,
         guards: Sequence[Guard] = (),
+        comparisons: Sequence[Guard] = (),
     ) -> None:
         self.graph_module = GraphModule({}, graph)
         self.graph_signature = graph_signature
@@ -69,6 +72,7 @@ class ExportedProgram:
         self.call_spec = call_spec
         self.example_inputs = example_inputs
         self.guards = list(guards)
+        self.comparisons = list(comparisons)
 
     @property
     def graph(self) -> Graph:
@@ -226,16 +230,32 @@ class ProgramModule(Module):
             check_inputs(program, values)
         results = self._run(*values)
         named = {each.arg.name: value for each, value in zip(signature.input_specs, values)}
-        outputs = []
+        outputs: list[Any] = []
+        writes: list[tuple[Any, Any]] = []
         for each, value in zip(signature.output_specs, results):
             if each.kind is OutputKind.USER_OUTPUT:
                 outputs.append(value)
             else:
-                is_buffer = each.kind is OutputKind.BUFFER_MUTATION
-                target = held(self, str(each.target)) if is_buffer else named[str(each.target)]
-                with weft.no_grad():
-                    target.copy_(value)
+                writes.append((self._written(each, named), value))
+        targets = [target for target, _ in writes]
+        outputs = [own_memory(value, targets) for value in outputs]
+        values = [own_memory(value, targets) for _, value in writes]
+        with weft.no_grad():
+            for target, value in zip(targets, values):
+                target.copy_(value)
         return tree_unflatten(outputs, program.call_spec.out_spec)
+
+    def _written(self, spec: OutputSpec, inputs: Mapping[str, Any]) -> Any:
+        """The buffer or input that an output of the graph is the new value of."""
+        return held(self, str(spec.target)) if spec.kind is OutputKind.BUFFER_MUTATION else inputs[str(spec.target)]
+
+
+def own_memory(value: Any, written: Sequence[Any]) -> Any:
+    """A result as it is, or a copy where it lies in what is written to next: its elements are those of before."""
+    shares = isinstance(value, weft.Tensor) and any(
+        each.untyped_storage().data_ptr() == value.untyped_storage().data_ptr() for each in written
+    )
+    return value.clone() if shares else value
 
 
 def hold(module: Module, name: str, tensor: Any, spec: Any) -> None:

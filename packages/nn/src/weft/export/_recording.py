@@ -151,17 +151,13 @@ class Recorder(Interceptor):
 
     def outside(self, tensor: Any) -> Place:
         """The place of a tensor that was there before."""
+        on_host(tensor)
         slot = self.new_slot(kind_of(tensor))
         return self.keep(tensor._array, Place(Storage(slot), (), slot, tensor._array))
 
     def place(self, tensor: Any) -> Place:
         """Of an argument: made by an op, or there before."""
-        array = tensor._array
-        if not isinstance(array, numpy.ndarray):
-            raise UserError(
-                f"export: a tensor on {tensor.device}, or a sparse or conjugate one, at {program_line()}; move the "
-                "module and its inputs to the CPU, export there, and move the result"
-            )
+        array = on_host(tensor)
         found = self.places.get(id(array))
         if found is None and array.size:
             found = self.places.get(memory_of(array))
@@ -371,9 +367,6 @@ def written_value(op: Any, args: dict[str, Any]) -> Any:
     if op.name == "core::copy_":
         return args["other"]
     target = next(iter(args.values()))
-    if op.name == "core::index_put_" and "indices" in args:
-        put = op_function("core::index_put")
-        return put(input=target, indices=args["indices"], values=args["values"], accumulate=False)
     if op.name == "core::fill_":
         value = args["value"]
         return weft.full_like(target, value) if not isinstance(value, weft.Tensor) else value
@@ -385,6 +378,23 @@ def written_value(op: Any, args: dict[str, Any]) -> Any:
         return None
     positional, options = op.unnamed(args)
     return function(*positional, **options)
+
+
+def on_host(tensor: Any) -> numpy.ndarray:
+    """The array of a tensor, which must be one of the host's.
+
+    Raises
+    ------
+    UserError
+        If it is on another device, sparse or conjugate.
+    """
+    array = tensor._array
+    if not isinstance(array, numpy.ndarray):
+        raise UserError(
+            f"export: a tensor on {tensor.device}, or a sparse or conjugate one, at {program_line()}; move the "
+            "module and its inputs to the CPU, export there, and move the result"
+        )
+    return array
 
 
 def kind_of(tensor: Any) -> Kind:

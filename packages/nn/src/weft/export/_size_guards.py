@@ -22,6 +22,7 @@ __all__ = [
     "Guard",
     "Leaf",
     "SizeLog",
+    "came_out_both_ways",
     "formula_of_size",
     "guards_of",
     "narrowed",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 PROGRAMS = ("weft.vision", "weft.text")  # packages of weft's that are programs here: their models
+CHECKS = ("weft.export._program", __name__)  # what exported programs ask of their inputs, if one is exported again
 MOST_OPERANDS = 64  # of a formula
 OPERATORS: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -88,6 +90,8 @@ class SizeLog:
 def is_program(frame: Any) -> bool:
     """Whether a frame is of the program that is recorded: weft's own choices by size give equal results."""
     package = f"{frame.f_globals.get('__package__')}."
+    if frame.f_globals.get("__name__") in CHECKS:
+        return True
     return not package.startswith("weft.") or package.startswith(PROGRAMS)
 
 
@@ -350,6 +354,15 @@ def text_of(formula: Formula, names: Mapping[str, str], module: str) -> str:
         return f"{module}.{formula[0]}({parts[0]})" if module and formula[0] in IN_MATH else f"{formula[0]}({parts[0]})"
     parts = [f"({part})" if isinstance(each, tuple) else part for part, each in zip(parts, formula[1:])]
     return f" {SIGNS[formula[0]]} ".join(parts)
+
+
+def came_out_both_ways(logs: Sequence[SizeLog]) -> bool:
+    """Whether a comparison of sizes had another outcome in another recording."""
+    both: dict[Any, set[bool]] = {}
+    for log in logs:
+        for comparison, outcomes in log.outcomes.items():
+            both.setdefault(comparison, set()).update(outcomes)
+    return any(len(outcomes) > 1 for outcomes in both.values())
 
 
 def guards_of(logs: Sequence[SizeLog], formula_of: Callable[[Leaf], Formula]) -> list[Guard]:

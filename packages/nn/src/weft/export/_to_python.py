@@ -325,7 +325,7 @@ class ProgramWriter:
         """The lines that make an input an array, and look at its dtype and shape; where all is well at little cost."""
         node, spec = leaf
         if isinstance(spec.arg, ConstantArgument):
-            return []
+            return constant_check(spec.arg, text)
         known, name = node.meta["val"], self.names[node]
         shape = tuple([each if type(each) is int else None for each in known.shape])
         checked, element = self.sources.function(_numpy_functions.checked), self.element(known.dtype)
@@ -340,15 +340,18 @@ class ProgramWriter:
 
     def size_checks(self) -> list[str]:
         """The lines that look at sizes which may change, where not all may be."""
-        program, texts = self.program, self.size_texts()
+        program, places = self.program, self.size_places()
         guarded = {name for guard in program.guards for name in guard.symbols}
         bounded = {
             name: limits
             for name, limits in program.range_constraints.items()
-            if name in texts and (limits[0] > 0 or limits[1] < LARGEST)
+            if name in places and (limits[0] > 0 or limits[1] < LARGEST)
         }
-        variables = {name: f"size_of_{name}" for name in texts if name in bounded or name in guarded}
-        lines = [f"{variable} = {texts[name]}" for name, variable in variables.items()]
+        shared = {name for name, found in places.items() if len(found) > 1 or found[0][1].terms[(name,)] != 1}
+        variables = {name: f"size_of_{name}" for name in places if name in {*bounded, *guarded, *shared}}
+        lines = [f"{variable} = {symbol_text(*places[name][0])}" for name, variable in variables.items()]
+        for name in [each for each in variables if each in shared]:
+            lines += [line for place in places[name] for line in self.size_check(*place, name, variables[name])]
         for name, (least, most) in bounded.items():
             lines.append(f"if not {least} <= {variables[name]} <= {most}:")
             lines.append(f'    raise ValueError(f"{name} must be {least} to {most}, got {{{variables[name]}}}")')
@@ -358,19 +361,24 @@ class ProgramWriter:
             lines.append(f'    raise ValueError(f"the model was exported for {guard}; got {given}")')
         return lines
 
-    def size_texts(self) -> dict[str, str]:
-        """From symbols to the expressions of the shapes of inputs that show them."""
-        found: dict[str, str] = {}
+    def size_places(self) -> dict[str, list[tuple[str, Size]]]:
+        """From symbols to the expressions of the inputs' sizes that depend on them, and how."""
+        found: dict[str, list[tuple[str, Size]]] = {}
         for node, _ in self.inputs:
             known = node.meta["val"]
             for dim, size in enumerate(known.shape if isinstance(known, Tensor) else ()):
                 if isinstance(size, Size):
-                    (symbol,) = size.symbols
-                    plus, factor = size.terms.get((), 0), size.terms[(symbol,)]
-                    text = f"{self.names[node]}.shape[{dim}]"
-                    text = f"({text} - {plus})" if plus else text
-                    found.setdefault(symbol, f"{text} // {factor}" if factor != 1 else text)
+                    found.setdefault(size.symbols[0], []).append((f"{self.names[node]}.shape[{dim}]", size))
         return found
+
+    @staticmethod
+    def size_check(text: str, size: Size, name: str, variable: str) -> list[str]:
+        """The lines that compare a size with what a symbol says that it is."""
+        factor, plus = size.terms[(name,)], size.terms.get((), 0)
+        wanted = f"{factor} * {variable}" if factor != 1 else variable
+        wanted = f"{wanted} + {plus}" if plus else wanted
+        message = f"{text} must be {size} with {name} = {{{variable}}}, got {{{text}}}"
+        return [f"if {text} != {wanted}:", f'    raise ValueError(f"{message}")']
 
     def element(self, dtype: Any) -> str:
         """The name of a dtype of NumPy's."""
@@ -386,13 +394,34 @@ class ProgramWriter:
         lines = [f"outputs = QUIET.copy().run(forward, {', '.join(['self.weights', *inputs])})"]
         places = {target: place for place, (_, target) in enumerate(self.state)}
         by_name = {node.name: self.names[node] for node, _ in self.inputs}
+        written = [by_name[spec.target] for spec in specs if spec.kind is OutputKind.USER_INPUT_MUTATION]
+        if written:  # results in their memory have the elements of before
+            share, listed = f"{self.numpy}.may_share_memory(each, other)", f"({', '.join(written)},)"
+            kept = f"each.copy() if any({share} for other in {listed}) else each"
+            lines.append(f"outputs = [{kept} for each in outputs]")
         for number, spec in enumerate(specs):
             if spec.kind is OutputKind.BUFFER_MUTATION:
-                lines.append(f"self.weights[{places[spec.target]}] = outputs[{number}]")
+                lines.append(f"self.weights[{places[spec.target]}] = {self.numpy}.array(outputs[{number}])")
             elif spec.kind is OutputKind.USER_INPUT_MUTATION:
                 lines.append(f"{by_name[spec.target]}[...] = outputs[{number}]")
         given = iter([f"outputs[{n}]" for n, spec in enumerate(specs) if spec.kind is OutputKind.USER_OUTPUT])
         return [*lines, f"return {structure(self.program.call_spec.out_spec, lambda: next(given))}"]
+
+
+def symbol_text(text: str, size: Size) -> str:
+    """The symbol of which a size is a multiple and a constant."""
+    plus, factor = size.terms.get((), 0), size.terms[(size.symbols[0],)]
+    text = f"({text} - {plus})" if plus else text
+    return f"{text} // {factor}" if factor != 1 else text
+
+
+def constant_check(argument: ConstantArgument, text: str) -> list[str]:
+    """The lines that refuse another value of an argument that is no tensor, which the program has as it was."""
+    value = argument.value
+    if not isinstance(value, (bool, int, float, str, type(None))) or value != value:
+        return []
+    message = f"{argument.name} was exported as {value!r}, got "
+    return [f"if {text} != {literal(value)}:", f"    raise ValueError({message!r} + repr({text}))"]
 
 
 def is_tuple(known: Any) -> bool:

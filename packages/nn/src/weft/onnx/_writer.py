@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import weft
@@ -15,6 +15,7 @@ from weft.fx import Node
 from weft.onnx._builder import GraphBuilder, OnnxExporterError, UnsupportedArguments, Value, onnx_dtype
 from weft.onnx._complex import CONVERTERS, REAL, is_complex
 from weft.onnx._formulas import formula_converter
+from weft.onnx._size_checks import checked_zero
 
 __all__ = ["model_of"]
 
@@ -75,6 +76,7 @@ class Writer:
         from onnx import helper, numpy_helper
 
         self.check_converters()
+        self.check_buffers()
         self.reserve_names()
         self.write_placeholders()
         for node in self.program.graph.nodes:
@@ -108,6 +110,23 @@ class Writer:
         if missing:
             listed = ", ".join(f"{name} ({line})" if line else name for name, line in missing.items())
             raise OnnxExporterError(f"onnx.export: no ONNX converter for: {listed}. Declare one with @<op>.onnx")
+
+    def check_buffers(self) -> None:
+        """No result depends on what an earlier call wrote to a buffer, which a file does not keep."""
+        nodes = {str(spec.target): node for spec, node in self.placeholders() if spec.kind is InputKind.BUFFER}
+        output = next(node for node in self.program.graph.nodes if node.op == "output")
+        pairs = list(zip(self.program.graph_signature.output_specs, output.args[0]))
+        needed = ancestors(
+            each for spec, each in pairs if spec.kind is OutputKind.USER_OUTPUT and isinstance(each, Node)
+        )
+        for spec, each in pairs:
+            if spec.kind is OutputKind.BUFFER_MUTATION and nodes[str(spec.target)] in needed:
+                raise OnnxExporterError(
+                    f"onnx.export: the program writes to its buffer {spec.target!r} ({each.target} at "
+                    f"{each.meta.get('line', '')}), and its results depend on what it wrote in the call before; files "
+                    "in ONNX's format keep nothing from call to call. Take the buffer as an input, and return its new "
+                    "value"
+                )
 
     # Inputs and outputs
 
@@ -170,14 +189,36 @@ class Writer:
         if len(self.output_names) > len(results):
             raise ValueError(f"onnx.export: {len(self.output_names)} output_names for {len(results)} outputs")
         self.builder.base, taken = "output", set()
+        zero = checked_zero(self.builder, self.program.comparisons, self.symbol_sizes())
         for place, node in enumerate(results):
-            value = self.values[node]
+            value = self.values[node] if zero is None else self.checked(self.values[node], zero)
             wanted = self.output_names[place] if place < len(self.output_names) else ""
             fresh = value.name not in taken and value.name not in self.builder.initializers and node.op != "placeholder"
             if not fresh or (wanted and value.name != wanted):
                 value = self.output_node(value, wanted)
             taken.add(value.name)
             self.outputs.append(self.value_info(value.name, self.known_of(node)))
+
+    def symbol_sizes(self) -> dict[str, Value]:
+        """The symbols that the program compared, as the inputs' shapes show them."""
+        wanted = {name for guard in self.program.comparisons for name in guard.symbols}
+        found: dict[str, Value] = {}
+        for spec, node in self.placeholders():
+            known = node.meta["val"]
+            for dim, size in enumerate(getattr(known, "shape", ()) if spec.kind is InputKind.USER_INPUT else ()):
+                if isinstance(size, Size) and size.symbols[0] in wanted - found.keys():
+                    (symbol,) = size.symbols
+                    made = self.builder.size(self.values[node], dim)
+                    plus, factor = size.terms.get((), 0), size.terms[(symbol,)]
+                    made = self.builder.Sub(made, plus) if plus else made
+                    found[symbol] = self.builder.Div(made, factor) if factor != 1 else made
+        return found
+
+    def checked(self, value: Value, zero: Value) -> Value:
+        """The value, where sizes are those that the program was exported for."""
+        shape = self.builder.Add(self.builder.shape_of(value), zero)
+        made: Value = self.builder.Reshape(value, shape, allowzero=1, shape=value.shape, dtype=value.dtype)
+        return made
 
     def output_node(self, value: Value, wanted: str) -> Value:
         """The value under another name."""
@@ -304,6 +345,18 @@ class Writer:
                 used.update(node.input)
                 needed.append(node)
         return needed[::-1], used
+
+
+def ancestors(nodes: Iterable[Node]) -> set[Node]:
+    """Nodes, and all that they are computed of."""
+    found: set[Node] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting += node.all_input_nodes
+    return found
 
 
 def converter_of(target: OpFunction) -> Any:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import weft
 from weft.onnx._importer.program import Program, Step
 from weft.onnx._importer.reading import array_of, attribute_of, sparse_of, tensor_from_numpy
 from weft.onnx._importer.registry import Operator, find
@@ -24,7 +25,7 @@ class Constant:
     Attributes
     ----------
     name : str
-    value : Tensor or array of str
+    value : Tensor, or array of str or of numbers of 2 and 4 bits
     is_initializer : bool
         Else it is of a Constant node.
     trained : bool
@@ -46,6 +47,7 @@ class Constant:
         return (
             self.is_initializer
             and self.trained
+            and isinstance(self.value, weft.Tensor)
             and self.value.ndim > 0
             and self.value.dtype.is_floating_point
             and self.value.dtype.itemsize > 1
