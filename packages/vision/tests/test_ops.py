@@ -273,3 +273,28 @@ def test_dropped_blocks_are_whole_and_the_mean_stays():
 def test_every_function_has_samples_for_the_suite_of_backends():
     functions = {name for name in ops.__all__ if name[0].islower() and callable(getattr(ops, name))}
     assert {f"vision.ops.{name}" for name in functions} <= set(sample_names())
+
+
+def test_operators_have_torchvisions_names_and_arguments():
+    operators, images = weft.ops.torchvision, weft.arange(2.0 * 4 * 36).reshape(2, 4, 6, 6)
+    rois = weft.tensor([[0.0, 0.0, 0.0, 3.0, 3.0], [1.0, 1.0, 2.0, 5.0, 4.0]])
+    boxes, scores = weft.tensor([[0.0, 0.0, 4.0, 4.0], [0.0, 0.0, 4.0, 5.0], [5.0, 5.0, 6.0, 6.0]]), weft.arange(3.0)
+    assert operators.nms(boxes, scores, 0.5).tolist() == ops.nms(boxes, scores, 0.5).tolist()
+    aligned = operators.roi_align(images, rois, 1.0, 2, 2, 2, True)
+    assert aligned.equal(ops.roi_align(images, rois, 2, 1.0, 2, True))
+    for name, options in (("ps_roi_align", (2,)), ("ps_roi_pool", ()), ("roi_pool", ())):
+        output, sources = getattr(operators, name)(images, rois, 1.0, 2, 2, *options)
+        assert output.equal(getattr(ops, name)(images, rois, 2, 1.0, *options))
+        assert sources.dtype is weft.int32
+        assert sources.shape == output.shape
+    assert sources[0, 0].tolist() == [[7, 9], [19, 21]]  # where in the image the greatest pixels of roi_pool are
+    weight, offset, mask = weft.rand(2, 4, 3, 3), weft.rand(2, 18, 4, 4), weft.rand(2, 9, 4, 4)
+    bias, geometry = weft.zeros(2), (1, 1, 0, 0, 1, 1, 1, 1)
+    for used in (True, False):
+        deformed = operators.deform_conv2d(images, weight, offset, mask, bias, *geometry, used)
+        assert deformed.equal(ops.deform_conv2d(images, offset, weight, bias, mask=mask if used else None))
+
+
+def test_an_operator_that_torchvision_does_not_have_is_missing():
+    with pytest.raises(AttributeError, match="'torchvision' object has no attribute 'suppress'"):
+        weft.ops.torchvision.suppress

@@ -7,7 +7,7 @@ the same output. What is known of the published weights is compared for all mode
 import inspect
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import partial
 from pathlib import Path
@@ -142,6 +142,19 @@ def assert_close(ours: Any, theirs: Any, tolerance: float) -> None:
         np.testing.assert_allclose(our.detach().numpy(), expected, rtol=0, atol=limit)
 
 
+def assert_output_close(ours: Any, theirs: Any, exact: Callable[[], Any]) -> None:
+    """To 1e-4, or at most twice as far from the output in double precision as the oracle's is.
+
+    Statistics of few places amplify either library's rounding, by more on some processors than on others.
+    """
+    try:
+        assert_close(ours, theirs, 1e-4)
+    except AssertionError:
+        for our, their, true in zip(tensors(ours), tensors(theirs), tensors(exact()), strict=True):
+            errors = [np.abs(each.detach().numpy() - true.numpy()).max() for each in (our, their)]
+            assert errors[0] <= 2 * errors[1]
+
+
 def parameters(function: Any) -> list[tuple[str, Any, Any]]:
     """The names, kinds and defaults of a function's parameters."""
 
@@ -172,24 +185,26 @@ def test_state_and_output(name):
     fit(theirs, inputs)
     ours.load_state_dict(translated(theirs.state_dict()))
     with torch.no_grad(), weft.no_grad():
-        assert_close(ours.eval()(*ours_of(inputs)), theirs.eval()(*inputs), 1e-4)
+        found, expected = ours.eval()(*ours_of(inputs)), theirs.eval()(*inputs)
+        assert_output_close(found, expected, lambda: theirs.double()(*[each.double() for each in inputs]))
 
 
 @pytest.mark.parametrize("name", taken(GRADIENTS))
 def test_gradients(name):
-    """Classifiers in double precision: in single, rectifiers near 0 alter either library's gradients by a hundredth."""
+    """In double precision: in single, rectifiers near 0 alter either library's gradients by a hundredth."""
     theirs, ours = built(name)
     inputs = inputs_of(name)
     fit(theirs, inputs)
     ours.load_state_dict(translated(theirs.state_dict()))
-    if name in CLASSIFIERS:  # optical flow computes its coordinates in single precision
+    in_double = module_of(name) != "raft"  # optical flow computes its coordinates in single precision
+    if in_double:
         theirs, ours, inputs = theirs.double(), ours.double(), [each.double() for each in inputs]
     for model, each in ((theirs.eval(), inputs), (ours.eval(), ours_of(inputs))):
         sum((output * output).mean() for output in tensors(model(*each))).backward()
     expected = [each.grad for each in theirs.parameters() if each.grad is not None]
     scale = max(float(each.abs().max()) for each in expected)
     found = [each.grad / scale for each in ours.parameters() if each.grad is not None]
-    assert_close(found, [each / scale for each in expected], 1e-6 if name in CLASSIFIERS else 1e-4)
+    assert_close(found, [each / scale for each in expected], 1e-6 if in_double else 1e-4)
 
 
 @pytest.mark.parametrize("name", [name for name in taken(NAMES) if name in CLASSIFIERS])
@@ -214,8 +229,8 @@ def test_features(name):
     ]
     with torch.no_grad(), weft.no_grad():
         expected, found = extractors[0](*inputs), extractors[1](*ours_of(inputs))
-    assert list(found) == list(expected)
-    assert_close(found, expected, 1e-4)
+        assert list(found) == list(expected)
+        assert_output_close(found, expected, lambda: extractors[0].double()(*[each.double() for each in inputs]))
 
 
 @pytest.mark.parametrize("name", ["googlenet", "inception_v3"])

@@ -109,7 +109,7 @@ def test_reprs_are_those_of_torchvision():
         (lambda: F.adjust_hue(TWO, 0.6), ValueError, r"0.6\) is not in \[-0.5, 0.5\]"),
         (lambda: F.adjust_brightness(TWO, -1), ValueError, "is not non-negative"),
         (lambda: F.adjust_contrast(weft.zeros(2, 3, 3), 1), TypeError, "1 or 3 channels"),
-        (lambda: F.rgb_to_grayscale(TWO, 2), ValueError, "must be 1 or 3, got 2"),
+        (lambda: F.rgb_to_grayscale(TWO, 2), ValueError, "should be either 1 or 3, got 2"),
         (lambda: F.to_grayscale(TWO), TypeError, "use rgb_to_grayscale"),
         (lambda: F.erase(Image.new("L", (2, 2)), 0, 0, 1, 1, 0), TypeError, "apply ToTensor first"),
         (lambda: T.ColorJitter(-1), ValueError, "must be non negative"),

@@ -47,7 +47,7 @@ def test_reprs_are_those_of_torchvision():
 def test_wrong_members_are_refused_at_once():
     with pytest.raises(TypeError, match="lambd should be callable"):
         T.Lambda(3)
-    with pytest.raises(TypeError, match="must be a sequence"):
+    with pytest.raises(TypeError, match="should be a sequence"):
         T.RandomChoice(3)
-    with pytest.raises(TypeError, match="must be a sequence"):
+    with pytest.raises(TypeError, match="should be a sequence"):
         T.RandomOrder(add(1))

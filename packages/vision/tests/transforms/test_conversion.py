@@ -65,13 +65,13 @@ def test_to_pil_image_takes_another_mode_of_as_many_channels():
 def test_to_pil_image_refuses_what_is_no_picture():
     with pytest.raises(TypeError, match="should be Tensor or ndarray"):
         F.to_pil_image([[1]])
-    with pytest.raises(ValueError, match=r"> 4 channels, .* got 5"):
+    with pytest.raises(ValueError, match=r"> 4 channels. Got 5"):
         F.to_pil_image(weft.zeros(5, 2, 2))
-    with pytest.raises(ValueError, match=r"2/3 dimensional, \(C, H, W\) or \(H, W\), got shape \(1, 1, 2, 2\)"):
+    with pytest.raises(ValueError, match=r"2/3 dimensional. Got 4 dimensions, wanted \(C, H, W\)"):
         F.to_pil_image(weft.zeros(1, 1, 2, 2))
-    with pytest.raises(ValueError, match="3 channels can have mode RGB, YCbCr, HSV, got 'L'"):
+    with pytest.raises(ValueError, match=r"Only modes .* are supported for 3D inputs, got 'L'"):
         F.to_pil_image(RGB, "L")
-    with pytest.raises(TypeError, match="must be 8-bit, got int32"):
+    with pytest.raises(TypeError, match=r"Input type int32 is not supported: .* must be 8-bit"):
         F.to_pil_image(RGB.astype(np.int32))
 
 

@@ -28,7 +28,9 @@ def test_images_keep_their_mode_and_flat_ones_their_value():
 
 @pytest.mark.parametrize("make", [lambda: T.GaussianBlur(4), lambda: T.GaussianBlur(3, 0.0), lambda: T.GaussianBlur(0)])
 def test_kernels_that_cannot_be_are_refused(make):
-    with pytest.raises(ValueError, match=r"GaussianBlur: (Kernel size|sigma values) .*should be"):
+    with pytest.raises(
+        ValueError, match=r"GaussianBlur: (Kernel size .*should be|If sigma is a single number, it must be positive)"
+    ):
         make()
 
 
@@ -60,5 +62,5 @@ def test_maps_that_cannot_be_are_refused():
     for make in (lambda: T.RandomAffine(5, (2.0, 0.0)), lambda: T.RandomAffine(5, scale=(0.0, 1.0))):
         with pytest.raises(ValueError, match=r"RandomAffine: (translation|scale) values"):
             make()
-    with pytest.raises(ValueError, match="affine: scale must be positive"):
+    with pytest.raises(ValueError, match="affine: Argument scale should be positive"):
         F.affine(weft.ones(1, 2, 2), 0.0, [0, 0], 0.0, 0.0)

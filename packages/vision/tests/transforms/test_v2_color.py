@@ -100,7 +100,7 @@ def test_photometric_distortion_leaves_boxes_alone():
         (lambda: F.solarize(TENSOR, 256), TypeError, "maximum value"),
         (lambda: F.posterize(TENSOR, 9), TypeError, "range"),
         (lambda: F.permute_channels(TENSOR, [0, 1]), ValueError, "2 != 3"),
-        (lambda: F.rgb_to_grayscale(TENSOR, 2), ValueError, "must be 1 or 3"),
+        (lambda: F.rgb_to_grayscale(TENSOR, 2), ValueError, "should be either 1 or 3"),
         (lambda: F.invert("picture"), TypeError, "<class 'str'>"),
         (lambda: v2.ColorJitter(hue=0.7), ValueError, "between"),
         (lambda: v2.RandomInvert(p=2), ValueError, "interval"),

@@ -238,3 +238,21 @@ def test_random_sizes_are_within_their_ranges():
 def test_wrong_arguments_are_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_conversions_of_boxes_write_in_place_when_asked():
+    from weft.vision.transforms.v2.functional import _meta
+
+    boxes = weft.tensor([[2, 4, 5, 6]])
+    for name, expected in {  # of integers half a pixel is cut off
+        "_xywh_to_cxcywh": [[4, 7, 5, 6]],
+        "_cxcywh_to_xywh": [[1, 4, 5, 6]],
+        "_xywh_to_xyxy": [[1, 4, 6, 10]],
+        "_xyxy_to_cxcywh": [[3, 7, 5, 6]],
+        "_cxcywh_to_xyxy": [[0, 4, 5, 10]],
+        "_xyxy_to_xywh": [[0, 4, 5, 6]],
+    }.items():
+        convert = getattr(_meta, name)
+        assert convert(boxes, inplace=False).tolist() == expected
+        assert convert(boxes, inplace=True) is boxes
+        assert boxes.tolist() == expected

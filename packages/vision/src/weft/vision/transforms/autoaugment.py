@@ -506,9 +506,13 @@ def mix_chains(img: Tensor, axes: int, settings: Any, chain: Callable[[Tensor], 
     batch = img.reshape([1] * max(axes - img.dim(), 0) + list(img.shape))
     count = batch.shape[0]
     by_picture = (count, *[1] * (batch.dim() - 1))
-    kept, mixed_in = Dirichlet(weft.full((count, 2), float(settings.alpha))).sample().unbind(1)
-    shares = Dirichlet(weft.full((count, settings.mixture_width), float(settings.alpha))).sample()
-    shares = shares * mixed_in[:, None]
+
+    def drawn(parts: int) -> Tensor:
+        alpha = weft.full((count, parts), float(settings.alpha), device=img.device)
+        return Dirichlet(alpha, validate_args=False).sample()
+
+    kept, mixed_in = drawn(2).unbind(1)
+    shares = drawn(settings.mixture_width) * mixed_in[:, None]
     mixed = kept.reshape(by_picture) * batch
     for index in range(settings.mixture_width):
         mixed.add_(shares[:, index].reshape(by_picture) * chain(batch))

@@ -97,9 +97,9 @@ class RandomChoice:
 
     def __init__(self, transforms: Sequence[Transform], p: Sequence[float] | None = None) -> None:
         if not isinstance(transforms, Sequence):
-            raise TypeError(f"RandomChoice: transforms must be a sequence, got {type(transforms).__name__}")
+            raise TypeError(f"RandomChoice: Argument transforms should be a sequence, got {type(transforms).__name__}")
         if p is not None and not isinstance(p, Sequence):
-            raise TypeError(f"RandomChoice: p must be a sequence, got {type(p).__name__}")
+            raise TypeError(f"RandomChoice: Argument p should be a sequence, got {type(p).__name__}")
         self.transforms = transforms
         self.p = p
 
@@ -116,7 +116,7 @@ class RandomOrder:
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
         if not isinstance(transforms, Sequence):
-            raise TypeError(f"RandomOrder: transforms must be a sequence, got {type(transforms).__name__}")
+            raise TypeError(f"RandomOrder: Argument transforms should be a sequence, got {type(transforms).__name__}")
         self.transforms = transforms
 
     def __call__(self, img: Any) -> Any:

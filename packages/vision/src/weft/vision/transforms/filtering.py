@@ -32,6 +32,8 @@ class GaussianBlur(nn.Module):
     def __init__(self, kernel_size: int | Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0)) -> None:
         super().__init__()
         self.kernel_size = odd_sizes(kernel_size, "GaussianBlur")
+        if isinstance(sigma, (int, float)) and sigma <= 0:
+            raise ValueError(f"GaussianBlur: If sigma is a single number, it must be positive, got {sigma}")
         self.sigma = (sigma, sigma) if isinstance(sigma, (int, float)) else tuple(sigma)
         if len(self.sigma) != 2 or not 0.0 < self.sigma[0] <= self.sigma[1]:
             raise ValueError(f"GaussianBlur: sigma values should be positive and of the form (min, max), got {sigma}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,9 +54,9 @@ class Resize(nn.Module):
     ) -> None:
         super().__init__()
         if size is not None and not isinstance(size, (int, Sequence)):
-            raise TypeError(f"Resize: size must be an int or a sequence, got {type(size).__name__}")
+            raise TypeError(f"Resize: Size should be int or sequence, got {type(size).__name__}")
         if isinstance(size, Sequence) and len(size) not in (1, 2):
-            raise ValueError(f"Resize: size must have one or two entries, got {size!r}")
+            raise ValueError(f"Resize: If size is a sequence, it should have 1 or 2 values, got {size!r}")
         self.size = size
         self.interpolation = interpolation
         self.max_size = max_size
@@ -85,13 +87,19 @@ class Pad(nn.Module):
     def __init__(self, padding: int | Sequence[int], fill: Fill = 0, padding_mode: str = "constant") -> None:
         super().__init__()
         if not isinstance(padding, (int, tuple, list)):
-            raise TypeError(f"Pad: padding must be an int or a sequence of int, got {type(padding).__name__}")
+            raise TypeError(
+                f"Pad: Got inappropriate padding arg: wanted an int or a sequence of int, got {type(padding).__name__}"
+            )
         if not isinstance(fill, (int, float, str, tuple, list)):
-            raise TypeError(f"Pad: fill must be a number or a tuple of numbers, got {type(fill).__name__}")
+            raise TypeError(
+                f"Pad: Got inappropriate fill arg: wanted a number or a tuple of numbers, got {type(fill).__name__}"
+            )
         if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
-            raise ValueError(f"Pad: padding_mode must be constant, edge, reflect or symmetric, got {padding_mode!r}")
+            raise ValueError(
+                f"Pad: Padding mode should be either constant, edge, reflect or symmetric, got {padding_mode!r}"
+            )
         if not isinstance(padding, int) and len(padding) not in (1, 2, 4):
-            raise ValueError(f"Pad: padding must have 1, 2 or 4 entries, got {padding!r}")
+            raise ValueError(f"Pad: Padding must be an int or a 1, 2, or 4 element tuple, got {padding!r}")
         self.padding = padding
         self.fill = fill
         self.padding_mode = padding_mode
@@ -162,7 +170,8 @@ class RandomCrop(nn.Module):
         rows, columns = output_size
         if height < rows or width < columns:
             raise ValueError(
-                f"RandomCrop: the crop {tuple(output_size)} is larger than the picture {(height, width)}; "
+                f"RandomCrop: Required crop size {tuple(output_size)} is larger than input image size "
+                f"{(height, width)}; "
                 "pass padding or pad_if_needed=True"
             )
         if (width, height) == (columns, rows):
@@ -216,8 +225,15 @@ class RandomResizedCrop(nn.Module):
         super().__init__()
         self.size = _pair(size, "RandomResizedCrop")
         for name, bounds in (("scale", scale), ("ratio", ratio)):
-            if not isinstance(bounds, Sequence) or len(bounds) != 2 or bounds[0] > bounds[1]:
-                raise TypeError(f"RandomResizedCrop: {name} must be a pair (least, greatest), got {bounds!r}")
+            if not isinstance(bounds, Sequence):
+                raise TypeError(f"RandomResizedCrop: {name.capitalize()} should be a sequence, got {bounds!r}")
+            if len(bounds) != 2:
+                raise ValueError(f"RandomResizedCrop: {name.capitalize()} should be a sequence of two, got {bounds!r}")
+            if bounds[0] > bounds[1]:
+                warnings.warn(
+                    f"RandomResizedCrop: Scale and ratio should be of kind (min, max), got {name} {bounds}",
+                    stacklevel=2,
+                )
         self.scale = scale
         self.ratio = ratio
         self.interpolation = interpolation
@@ -292,9 +308,10 @@ class RandomRotation(nn.Module):
         fill: Fill = 0,
     ) -> None:
         super().__init__()
-        self.degrees = _angles(degrees)
-        if center is not None and len(center) != 2:
-            raise ValueError(f"RandomRotation: center must be a pair (x, y), got {center!r}")
+        self.degrees = _setup_angle(degrees, "degrees")
+        if center is not None:
+            _check_sequence_input(center, "center", (2,))
+        _check_fill(fill, "RandomRotation")
         self.interpolation = interpolation
         self.expand = expand
         self.center = center
@@ -346,16 +363,18 @@ class RandomAffine(nn.Module):
         center: Sequence[float] | None = None,
     ) -> None:
         super().__init__()
-        self.degrees = _angles(degrees)
-        if translate is not None and (len(translate) != 2 or not all(0.0 <= each <= 1.0 for each in translate)):
-            raise ValueError(f"RandomAffine: translation values should be two, between 0 and 1, got {translate}")
-        if scale is not None and (len(scale) != 2 or min(scale) <= 0):
-            raise ValueError(f"RandomAffine: scale values should be two, and positive, got {scale}")
+        self.degrees = _setup_angle(degrees, "degrees")
+        for name, pair in (("translate", translate), ("scale", scale), ("center", center)):
+            if pair is not None:
+                _check_sequence_input(pair, name, (2,))
+        if translate is not None and not all(0.0 <= each <= 1.0 for each in translate):
+            raise ValueError(f"RandomAffine: translation values should be between 0 and 1, got {translate}")
+        if scale is not None and min(scale) <= 0:
+            raise ValueError(f"RandomAffine: scale values should be positive, got {scale}")
+        _check_fill(fill, "RandomAffine")
         self.translate = translate
         self.scale = scale
-        if isinstance(shear, (int, float)):
-            shear = _angles(shear)
-        self.shear = None if shear is None else [float(each) for each in shear]
+        self.shear = None if shear is None else _setup_angle(shear, "shear", (2, 4))
         self.interpolation = interpolation
         self.fill = 0 if fill is None else fill
         self.center = center
@@ -548,19 +567,38 @@ def _pair(size: int | Sequence[int], name: str) -> tuple[int, int]:
     """Return a size given as one number or as a pair, as (height, width)."""
     if isinstance(size, int):
         return size, size
+    return _setup_size(size, f"{name}: Please provide only two dimensions (h, w) for size, got {size!r}")
+
+
+def _setup_size(size: Any, error_msg: str) -> tuple[int, int]:
+    """Return a size given as one number, or as a sequence of one or two, as (height, width)."""
+    if isinstance(size, numbers.Number):
+        return int(size), int(size)  # type: ignore[call-overload]
     if not isinstance(size, Sequence) or len(size) not in (1, 2):
-        raise ValueError(f"{name}: size must be a number or a pair (height, width), got {size!r}")
+        raise ValueError(error_msg)
     return size[0], size[-1]
 
 
-def _angles(degrees: float | Sequence[float]) -> list[float]:
-    """Return the range of angles as [least, greatest]."""
-    if isinstance(degrees, (int, float)):
-        if degrees < 0:
-            raise ValueError(f"RandomRotation: degrees as one number must not be negative, got {degrees}")
-        return [float(-degrees), float(degrees)]
-    if not isinstance(degrees, Sequence):
-        raise TypeError(f"RandomRotation: degrees must be a number or a pair, got {type(degrees).__name__}")
-    if len(degrees) != 2:
-        raise ValueError(f"RandomRotation: degrees must be a number or a pair, got {degrees!r}")
-    return [float(angle) for angle in degrees]
+def _check_fill(fill: Any, name: str) -> None:
+    if fill is not None and not isinstance(fill, (Sequence, numbers.Number)):
+        raise TypeError(f"{name}: Fill should be either a sequence or a number, got {type(fill).__name__}")
+
+
+def _check_sequence_input(x: Any, name: str, req_sizes: Sequence[int]) -> None:
+    """Raise unless an argument is a sequence of one of these lengths."""
+    wanted = f"{name} should be a sequence of length {' or '.join(map(str, req_sizes))}"
+    if not isinstance(x, Sequence):
+        raise TypeError(f"{wanted}, got {type(x).__name__}")
+    if len(x) not in req_sizes:
+        raise ValueError(f"{wanted}, got {x!r}")
+
+
+def _setup_angle(x: float | Sequence[float], name: str, req_sizes: Sequence[int] = (2,)) -> list[float]:
+    """Return the range of angles that an argument means, [least, greatest]: one number d is (-d, d)."""
+    if isinstance(x, numbers.Number):
+        if x < 0:  # type: ignore[operator]
+            raise ValueError(f"If {name} is a single number, it must be positive, got {x}")
+        x = [-x, x]  # type: ignore[operator,list-item]
+    else:
+        _check_sequence_input(x, name, req_sizes)
+    return [float(angle) for angle in x]  # type: ignore[union-attr]

@@ -76,5 +76,5 @@ def height_and_width(size: int | Sequence[int], op: str) -> tuple[int, int]:
     """
     entries = (size,) if isinstance(size, int) else tuple(size)
     if len(entries) not in (1, 2):
-        raise ValueError(f"{op}: size must be a number or a pair (height, width), got {size!r}")
+        raise ValueError(f"{op}: Please provide only two dimensions (h, w) for size, got {size!r}")
     return int(entries[0]), int(entries[-1])

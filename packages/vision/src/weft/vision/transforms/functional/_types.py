@@ -39,7 +39,7 @@ def checked_picture(img: Picture, op: str) -> Picture:
         return img
     if not isinstance(img, Tensor):
         hint = ": convert it first, with to_tensor or to_pil_image" if hasattr(img, "__array__") else ""
-        raise TypeError(f"{op}: img must be a PIL image or a tensor, got {type(img).__name__}{hint}")
+        raise TypeError(f"{op}: img should be PIL Image or Tensor, got {type(img).__name__}{hint}")
     if img.dim() < 2:
         raise TypeError(
             f"{op}: Tensor is not a torch image. Its shape must be (..., C, H, W) or (H, W), got {tuple(img.shape)}"

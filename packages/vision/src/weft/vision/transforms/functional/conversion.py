@@ -44,7 +44,7 @@ def to_tensor(pic: Image.Image | np.ndarray[Any, Any]) -> Tensor:
     """
     if isinstance(pic, np.ndarray):
         if pic.ndim not in (2, 3):
-            raise ValueError(f"to_tensor: pic should be 2/3 dimensional, got shape {pic.shape}")
+            raise ValueError(f"to_tensor: pic should be 2/3 dimensional. Got {pic.ndim} dimensions")
         pixels = weft.from_numpy(np.array(np.atleast_3d(pic).transpose(2, 0, 1), order="C"))
     elif isinstance(pic, Image.Image):
         pixels = _pixels(pic)
@@ -98,10 +98,10 @@ def to_pil_image(pic: Tensor | np.ndarray[Any, Any], mode: str | None = None) ->
         return _grey_image(values[:, :, 0], mode)
     allowed = _MODES_BY_CHANNELS[channels]
     if mode is not None and mode not in allowed:
-        raise ValueError(f"to_pil_image: {channels} channels can have mode {', '.join(allowed)}, got {mode!r}")
+        raise ValueError(f"to_pil_image: Only modes {list(allowed)} are supported for {channels}D inputs, got {mode!r}")
     if values.dtype != np.uint8:
         raise TypeError(
-            f"to_pil_image: pictures of {channels} channels must be 8-bit, got {values.dtype}; "
+            f"to_pil_image: Input type {values.dtype} is not supported: pictures of {channels} channels must be 8-bit; "
             "convert it with convert_image_dtype(pic, weft.uint8)"
         )
     return _image_of_mode(values, mode or allowed[0])
@@ -178,20 +178,24 @@ def _channels_last(pic: Any, mode: str | None) -> np.ndarray[Any, Any]:
     if isinstance(pic, Tensor):
         if pic.dim() not in (2, 3):
             raise ValueError(
-                f"to_pil_image: pic should be 2/3 dimensional, (C, H, W) or (H, W), got shape {tuple(pic.shape)}"
+                f"to_pil_image: pic should be 2/3 dimensional. Got {pic.dim()} dimensions, wanted (C, H, W) or (H, W)"
             )
         pic = pic.unsqueeze(0) if pic.dim() == 2 else pic
         values = pic.detach().cpu().permute(1, 2, 0).numpy()
     elif isinstance(pic, np.ndarray):
         if pic.ndim not in (2, 3):
-            raise ValueError(f"to_pil_image: pic should be 2/3 dimensional, (H, W) or (H, W, C), got shape {pic.shape}")
+            raise ValueError(
+                f"to_pil_image: pic should be 2/3 dimensional. Got {pic.ndim} dimensions, wanted (H, W) or (H, W, C)"
+            )
         values = np.atleast_3d(pic)
     else:
         raise TypeError(f"to_pil_image: pic should be Tensor or ndarray, got {type(pic).__name__}")
     if np.issubdtype(values.dtype, np.floating) and mode != "F":
         values = (values * 255).astype(np.uint8)
     if not 1 <= values.shape[2] <= 4:
-        raise ValueError(f"to_pil_image: pic should not have > 4 channels, and at least one, got {values.shape[2]}")
+        raise ValueError(
+            f"to_pil_image: pic should not have > 4 channels. Got {values.shape[2]} channels, wanted one to four"
+        )
     return np.ascontiguousarray(values)
 
 
@@ -200,11 +204,13 @@ def _grey_image(values: np.ndarray[Any, Any], mode: str | None) -> Image.Image:
     expected = _GREY_MODES.get(values.dtype.name)
     if expected is None:
         raise TypeError(
-            f"to_pil_image: grey pictures can be {', '.join(_GREY_MODES)}, got {values.dtype}; "
+            f"to_pil_image: Input type {values.dtype} is not supported: grey pictures can be {', '.join(_GREY_MODES)}; "
             "convert it with convert_image_dtype"
         )
     if mode is not None and mode != expected:
-        raise ValueError(f"to_pil_image: {values.dtype} pictures of one channel have mode {expected!r}, got {mode!r}")
+        raise ValueError(
+            f"to_pil_image: Incorrect mode ({mode}) supplied for input type {values.dtype}. Should be {expected}"
+        )
     if expected == _NATIVE_I16:
         values = values.view(np.uint16)  # Pillow knows these bits as unsigned only
     return Image.fromarray(values)

@@ -81,6 +81,11 @@ def resize(
     img = checked_picture(img, "resize")
     mode = _checked_interpolation(interpolation, "resize")
     _, height, width = get_dimensions(img)
+    if max_size is not None and isinstance(size, Sequence) and len(size) == 2:
+        raise ValueError(
+            "resize: max_size should only be passed if size specifies the length of the smaller edge, i.e. size should "
+            f"be an int or a sequence of length 1; got {tuple(size)}"
+        )
     new_height, new_width = resized_size(height, width, size, max_size)
     if (new_height, new_width) == (height, width):
         return img
@@ -116,9 +121,13 @@ def pad(img: Picture, padding: int | Sequence[int], fill: Fill = 0, padding_mode
     img = checked_picture(img, "pad")
     sides = four_sides(padding)
     if not isinstance(fill, (numbers.Number, str, tuple, list)) and fill is not None:
-        raise TypeError(f"pad: fill must be a number or a tuple of numbers, got {type(fill).__name__}")
+        raise TypeError(
+            f"pad: Got inappropriate fill arg: wanted a number or a tuple of numbers, got {type(fill).__name__}"
+        )
     if padding_mode not in _PADDING_MODES:
-        raise ValueError(f"pad: padding_mode must be one of {', '.join(_PADDING_MODES)}, got {padding_mode!r}")
+        raise ValueError(
+            f"pad: Padding mode should be either constant, edge, reflect or symmetric, got {padding_mode!r}"
+        )
     if isinstance(img, Image.Image):
         return pad_image(img, sides, fill, padding_mode)
     if isinstance(fill, Sequence) and len(fill) != 1:
@@ -253,8 +262,7 @@ def rotate(
     """
     img = checked_picture(img, "rotate")
     mode = _checked_interpolation(interpolation, "rotate")
-    if center is not None and (not isinstance(center, Sequence) or len(center) != 2):
-        raise ValueError(f"rotate: center must be a pair (x, y), got {center!r}")
+    _check_angle_and_center("rotate", angle, center)
     channels, height, width = get_dimensions(img)
     if isinstance(img, Image.Image):
         place = None if center is None else (center[0], center[1])
@@ -304,11 +312,14 @@ def affine(
     """
     img = checked_picture(img, "affine")
     mode = _checked_interpolation(interpolation, "affine")
-    if not isinstance(translate, Sequence) or len(translate) != 2:
-        raise ValueError(f"affine: translate must be a pair (x, y), got {translate!r}")
+    _check_angle_and_center("affine", angle, center)
+    if not isinstance(translate, (list, tuple)):
+        raise TypeError(f"affine: Argument translate should be a sequence, got {type(translate).__name__}")
+    if len(translate) != 2:
+        raise ValueError(f"affine: Argument translate should be a sequence of length 2, got {translate!r}")
     if scale <= 0.0:
-        raise ValueError(f"affine: scale must be positive, got {scale}")
-    shears = (shear, 0.0) if isinstance(shear, (int, float)) else (shear[0], shear[1] if len(shear) > 1 else shear[0])
+        raise ValueError(f"affine: Argument scale should be positive, got {scale}")
+    shears = _shears(shear)
     channels, height, width = get_dimensions(img)
     if isinstance(img, Image.Image):
         middle = (width * 0.5, height * 0.5) if center is None else (center[0], center[1])
@@ -448,6 +459,30 @@ def _checked_interpolation(interpolation: Any, op: str) -> InterpolationMode:
         if isinstance(interpolation, int) and interpolation == constant:
             return mode
     raise TypeError(f"{op}: interpolation must be an InterpolationMode, got {interpolation!r}")
+
+
+def _check_angle_and_center(op: str, angle: Any, center: Any) -> None:
+    if not isinstance(angle, (int, float)):
+        raise TypeError(f"{op}: Argument angle should be int or float, got {type(angle).__name__}")
+    if center is None:
+        return
+    if not isinstance(center, (list, tuple)):
+        raise TypeError(f"{op}: Argument center should be a sequence, got {type(center).__name__}")
+    if len(center) != 2:
+        raise ValueError(f"{op}: Argument center should be a sequence of length 2, got {center!r}")
+
+
+def _shears(shear: Any) -> tuple[float, float]:
+    """Return the shear along x and y; one number is that along x, a sequence of one number both."""
+    if isinstance(shear, (int, float)):
+        return shear, 0.0
+    if not isinstance(shear, (list, tuple)):
+        raise TypeError(
+            f"affine: Shear should be either a single value or a sequence of two values, got {type(shear).__name__}"
+        )
+    if len(shear) not in (1, 2):
+        raise ValueError(f"affine: Shear should be a sequence containing two values, got {shear!r}")
+    return shear[0], shear[-1]
 
 
 def _check_for_tensors(mode: InterpolationMode, known: Sequence[str], op: str) -> None:

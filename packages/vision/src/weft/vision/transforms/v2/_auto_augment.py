@@ -153,6 +153,8 @@ class RandAugment(_Augment):
         fill: Any = None,
     ) -> None:
         super().__init__(interpolation=interpolation, fill=fill)
+        if not isinstance(num_ops, int) or num_ops < 0:
+            raise ValueError(f"RandAugment: num_ops should be a non-negative integer, but got {num_ops} instead.")
         self.num_ops = num_ops
         self.magnitude = magnitude
         self.num_magnitude_bins = num_magnitude_bins

@@ -89,7 +89,7 @@ class RandomChoice(Transform):
     """
 
     def __init__(self, transforms: Sequence[Callable[..., Any]], p: Sequence[float] | None = None) -> None:
-        transforms = _checked(transforms, "RandomChoice", "a sequence of callables", may_be_empty=True)
+        transforms = _checked(transforms, "RandomChoice", "a sequence of callables")
         weights = [1] * len(transforms) if p is None else p
         if len(weights) != len(transforms):
             raise ValueError(
@@ -110,7 +110,7 @@ class RandomOrder(Transform):
 
     def __init__(self, transforms: Sequence[Callable[..., Any]]) -> None:
         super().__init__()
-        self.transforms = _checked(transforms, "RandomOrder", "a sequence of callables", may_be_empty=True)
+        self.transforms = _checked(transforms, "RandomOrder", "a sequence of callables")
 
     def forward(self, *inputs: Any) -> Any:
         """Return the sample after all transforms."""
@@ -118,10 +118,10 @@ class RandomOrder(Transform):
         return _in_turn([self.transforms[index] for index in order], inputs)
 
 
-def _checked(transforms: Any, name: str, expected: str, may_be_empty: bool = False) -> Any:
+def _checked(transforms: Any, name: str, expected: str) -> Any:
     if not isinstance(transforms, (Sequence, nn.ModuleList)):
         raise TypeError(f"{name}: Argument transforms should be {expected}, got {type(transforms).__name__}")
-    if len(transforms) == 0 and not may_be_empty:
+    if len(transforms) == 0:
         raise ValueError(f"{name}: Pass at least one transform")
     return transforms
 

@@ -155,7 +155,7 @@ def _rgb_to_grayscale_image_pil(image: Image.Image, num_output_channels: int = 1
 
 def _check_output_channels(count: int) -> None:
     if count not in (1, 3):
-        raise ValueError(f"rgb_to_grayscale: num_output_channels must be 1 or 3, got {count}")
+        raise ValueError(f"rgb_to_grayscale: num_output_channels should be either 1 or 3, got {count}")
 
 
 def luma(image: Tensor) -> Tensor:
@@ -335,7 +335,7 @@ def _check_gamma(gamma: float) -> None:
 def posterize_image(image: Tensor, bits: int) -> Tensor:
     """Keep the ``bits`` highest bits of integers, or so many levels of floats."""
     if not isinstance(bits, int) or not 0 <= bits <= 8:
-        raise TypeError(f"posterize: bits must be a positive integer in the range [0, 8], got {bits}")
+        raise TypeError(f"posterize: bits must be a positive integer in the range [0, 8], got {bits} instead.")
     if image.is_floating_point():
         levels = 1 << bits
         return image.mul(levels).floor_().clamp_(0, levels - 1).mul_(1.0 / levels)

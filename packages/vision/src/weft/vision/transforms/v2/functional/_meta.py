@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -186,15 +187,29 @@ def _converted(boxes: Tensor, old: BoundingBoxFormat, new: BoundingBoxFormat, in
         return boxes
     if is_rotated_bounding_format(old) != is_rotated_bounding_format(new):
         raise ValueError("Cannot convert between rotated and unrotated bounding boxes.")
-    found = _FROM_HUB[new](_TO_HUB[old](boxes))
+    direct = _DIRECT.get((old, new))
+    found = _FROM_HUB[new](_TO_HUB[old](boxes)) if direct is None else direct(boxes)
     return boxes.copy_(found) if inplace and found.shape == boxes.shape else found
 
 
+def _conversion(run: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Decorator: the conversion may write its result over the boxes."""
+
+    @functools.wraps(run)
+    def converted(boxes: Tensor, inplace: bool = False) -> Tensor:
+        found = run(boxes)
+        return boxes.copy_(found) if inplace else found
+
+    return converted
+
+
+@_conversion
 def _xywh_to_xyxy(boxes: Tensor) -> Tensor:
     xy, wh = boxes[..., :2], boxes[..., 2:]
     return weft.cat([xy, xy + wh], -1)
 
 
+@_conversion
 def _xyxy_to_xywh(boxes: Tensor) -> Tensor:
     xy, end = boxes[..., :2], boxes[..., 2:]
     return weft.cat([xy, end - xy], -1)
@@ -205,6 +220,7 @@ def _xyxy_to_keypoints(bounding_boxes: Tensor) -> Tensor:
     return bounding_boxes[:, [[0, 1], [2, 1], [2, 3], [0, 3]]]
 
 
+@_conversion
 def _cxcywh_to_xyxy(boxes: Tensor) -> Tensor:
     values = boxes if boxes.is_floating_point() else boxes.float()  # integers: half a pixel is cut off at the end
     center, wh = values[..., :2], values[..., 2:]
@@ -212,10 +228,25 @@ def _cxcywh_to_xyxy(boxes: Tensor) -> Tensor:
     return weft.cat([start, start + wh], -1).to(boxes.dtype)
 
 
+@_conversion
 def _xyxy_to_cxcywh(boxes: Tensor) -> Tensor:
     xy, end = boxes[..., :2], boxes[..., 2:]
     wh = end - xy
     return weft.cat([_halved(xy * 2 + wh), wh], -1)
+
+
+@_conversion
+def _xywh_to_cxcywh(boxes: Tensor) -> Tensor:
+    xy, wh = boxes[..., :2], boxes[..., 2:]
+    return weft.cat([xy + _halved(wh), wh], -1)
+
+
+@_conversion
+def _cxcywh_to_xywh(boxes: Tensor) -> Tensor:
+    if not boxes.is_floating_point():
+        return _xyxy_to_xywh(_cxcywh_to_xyxy(boxes))  # both corners are cut off, and the size is what lies between
+    center, wh = boxes[..., :2], boxes[..., 2:]
+    return weft.cat([center - wh / 2, wh], -1)
 
 
 def _halved(values: Tensor) -> Tensor:
@@ -263,7 +294,11 @@ def _same(boxes: Tensor) -> Tensor:
     return boxes
 
 
-# Unrotated boxes are converted by way of XYXY, rotated ones of XYWHR.
+# Unrotated boxes are converted by way of XYXY, rotated ones of XYWHR; those that keep their size, without.
+_DIRECT = {
+    (BoundingBoxFormat.XYWH, BoundingBoxFormat.CXCYWH): _xywh_to_cxcywh,
+    (BoundingBoxFormat.CXCYWH, BoundingBoxFormat.XYWH): _cxcywh_to_xywh,
+}
 _TO_HUB: dict[BoundingBoxFormat, Callable[[Tensor], Tensor]] = {
     BoundingBoxFormat.XYXY: _same,
     BoundingBoxFormat.XYWH: _xywh_to_xyxy,

@@ -132,7 +132,7 @@ def normalize_image(image: Tensor, mean: Sequence[float], std: Sequence[float], 
     """
     if not image.is_floating_point():
         raise TypeError(
-            f"normalize: the image should be a float tensor, got {image.dtype}; apply ToDtype(scale=True) first"
+            f"normalize: Input tensor should be a float tensor, got {image.dtype}; apply ToDtype(scale=True) first"
         )
     if image.dim() < 3:
         raise ValueError(
@@ -177,6 +177,10 @@ def gaussian_blur_image(
     ValueError
         If a size is even or not positive, or a deviation not positive.
     """
+    if not isinstance(kernel_size, (int, list, tuple)):
+        raise TypeError(
+            f"gaussian_blur: kernel_size should be int or a sequence of integers, got {type(kernel_size).__name__}"
+        )
     sizes = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
     if len(sizes) != 2:
         raise ValueError(f"gaussian_blur: If kernel_size is a sequence its length should be 2, got {len(sizes)}")
