@@ -17,7 +17,7 @@ def test_only_the_named_ways_are_allowed_within_the_block():
 
 
 def test_what_is_no_way_is_refused():
-    with pytest.raises(AssertionError, match="sdpa_kernel: backends must be an SDPBackend"):
+    with pytest.raises(AssertionError, match="sdpa_kernel: Backend must be an instance of SDPBackend or a list"):
         sdpa_kernel("math").__enter__()
 
 

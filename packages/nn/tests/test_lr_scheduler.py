@@ -306,7 +306,7 @@ def test_asking_for_the_next_rate_outside_of_a_step_is_warned_of():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda o: schedules.StepLR(3, 1), TypeError, "StepLR: optimizer must be an Optimizer, got int"),
+        (lambda o: schedules.StepLR(3, 1), TypeError, "StepLR: int is not an Optimizer"),
         (lambda o: schedules.StepLR(o, 1, last_epoch=2), KeyError, "'initial_lr' is not specified"),
         (
             lambda o: schedules.LambdaLR(o, [len, len]),

@@ -201,3 +201,20 @@ def test_large_models_need_no_memory():
         out = layer(weft.empty(1 << 16, 1 << 20))
     assert out.shape == (1 << 16, 1 << 20)
     assert layer.weight.nbytes == 1 << 42
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "area"])
+def test_resampling_of_any_size_needs_no_memory(mode):
+    x = weft.empty(2, 3, 2 * 10**8, device="meta", requires_grad=True)
+    made = F.interpolate(x, scale_factor=2, mode=mode)
+    made.sum().backward()
+    assert made.shape == (2, 3, 4 * 10**8) and x.grad.shape == x.shape
+
+
+def test_resampled_images_lie_in_memory_as_on_the_cpu():
+    for layout in (weft.contiguous_format, weft.channels_last):
+        x = weft.randn(2, 3, 4, 5).to(memory_format=layout)
+        for mode in ("nearest", "bilinear", "bicubic", "area"):
+            for size in ((7, 6), (4, 5)):
+                made = [F.interpolate(each, size=size, mode=mode) for each in (x, x.to("meta"))]
+                assert made[0].stride() == made[1].stride()

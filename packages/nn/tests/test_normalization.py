@@ -154,3 +154,10 @@ def test_instance_norm_of_other_channels_warns_or_is_refused(affine):
         return
     with pytest.warns(UserWarning, match="does not match num_features"):
         assert norm(input).shape == input.shape
+
+
+def test_an_empty_batch_may_have_another_dtype_than_the_parameters():
+    layer = weft.nn.BatchNorm2d(3)
+    layer(weft.randn(0, 3, 2, 2, dtype=weft.float64, requires_grad=True)).sum().backward()
+    assert layer.weight.grad.tolist() == layer.bias.grad.tolist() == [0, 0, 0]
+    assert layer.running_var.tolist() == [1, 1, 1]

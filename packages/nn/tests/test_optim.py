@@ -925,3 +925,12 @@ def test_an_optimizer_of_others_sees_itself_to_what_an_old_file_lacks():
     saved["param_groups"][0]["older_rate"] = 0.05
     optimizer.load_state_dict(saved)
     assert optimizer.param_groups[0]["scale"] == 0.5
+
+
+def test_a_step_that_runs_hooks_is_marked_as_such():
+    class Mine(weft.optim.SGD):
+        def step(self, closure=None):
+            return super().step(closure)
+
+    assert weft.optim.SGD.step.hooked
+    assert Mine([weft.nn.Parameter(weft.ones(1))], lr=0.1).step.hooked

@@ -163,6 +163,10 @@ def test_embedding_bag_says_which_rows_are_in_which_bag():
     assert greatest[3].tolist() == [[0, 1, 0, 0], [2, 2, 2, 3]]
     padded = weft.embedding_bag(weft.eye(4), weft.tensor([0, 1, 2, 1]), offsets, False, 1, padding_idx=1)
     assert padded[0].tolist() == [[1, 0, 0, 0], [0, 0, 1, 0]] and padded[2].tolist() == [1, 1]
+    tied = weft.embedding_bag(weft.ones(4, 1), indices, weft.tensor([0, 0, 2]), False, 2, padding_idx=2)
+    assert tied[3].tolist() == [[0], [0], [3]] and tied[2].tolist() == [0, 2, 1]
+    summed = weft.embedding_bag(weft.eye(4), indices, weft.tensor([0, 2, 4]), False, 0, False, None, True)
+    assert summed[0].shape == (2, 4) and summed[2].tolist() == [0, 0, 0]  # one for the end, as in PyTorch
     with pytest.raises(RuntimeError, match="mode"):
         weft.embedding_bag(weft.eye(4), indices, offsets, False, 5)
 

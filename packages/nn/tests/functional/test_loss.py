@@ -207,7 +207,11 @@ def test_linear_cross_entropy_options_are_checked(options):
         (lambda: F.cross_entropy(weft.ones(2, 3), weft.tensor([0, -1])), IndexError, "cross_entropy.*-1"),
         (lambda: F.nll_loss(weft.ones(2, 3), weft.tensor([0.0, 1.0])), RuntimeError, "nll_loss.*Long or Byte.*float32"),
         (lambda: F.nll_loss(weft.ones(2, 3), weft.tensor([0, 1]), weft.ones(2)), RuntimeError, "nll_loss.*3 classes"),
-        (lambda: F.mse_loss(weft.ones(2), weft.ones(2), reduction="max"), ValueError, "mse_loss.*'max'"),
+        (
+            lambda: F.mse_loss(weft.ones(2), weft.ones(2), reduction="max"),
+            ValueError,
+            "mse_loss: max is not a",
+        ),
         (lambda: F.binary_cross_entropy(weft.ones(2), weft.ones(3)), ValueError, r"\(3,\).*\(2,\)"),
         (lambda: F.binary_cross_entropy(weft.full((1,), 2.0), weft.ones(1)), RuntimeError, "between 0 and 1"),
         (lambda: F.ctc_loss(sequences(), TARGETS + 5, [5, 5], [2, 2]), RuntimeError, "ctc_loss.*labels"),

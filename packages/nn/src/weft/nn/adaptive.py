@@ -167,7 +167,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
         if target.dim() == 1 and input.size(0) != target.size(0):
             raise RuntimeError(
-                f"{name}: input and target should have the same size in the batch dimension, got {input.size(0)} and "
+                f"{name}: Input and target should have the same size in the batch dimension, got {input.size(0)} and "
                 f"{target.size(0)}"
             )
         if (
@@ -176,7 +176,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             and not 0 <= int(target.min()) <= int(target.max()) < self.n_classes
         ):
             raise RuntimeError(
-                f"{name}: target values should be in [0, {self.n_classes - 1}], but values in range "
+                f"{name}: Target values should be in [0, {self.n_classes - 1}], but values in range "
                 f"[{int(target.min())}, {int(target.max())}] were found"
             )
 

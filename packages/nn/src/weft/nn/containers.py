@@ -352,7 +352,7 @@ def _described(key: Any, value: Any, type_name: Callable[[Tensor], Any]) -> str:
         return f"  ({key}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     size = "x".join(map(str, value.shape))
-    place = "" if value.device.type == "cpu" else f" ({value.device})"
+    place = "" if value.device.type in ("cpu", "meta") else f" ({value.device})"
     return f"  ({key}): {kind} containing: [{type_name(value)} of size {size}{place}]"
 
 

@@ -72,7 +72,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         if isinstance(param, bool) or not isinstance(param, (int, float)):
             raise ValueError(f"calculate_gain: negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + param**2))
-    raise ValueError(f"calculate_gain: unsupported nonlinearity {nonlinearity!r}; choose {[*_GAINS, 'leaky_relu']}")
+    raise ValueError(f"calculate_gain: Unsupported nonlinearity {nonlinearity!r}; choose {[*_GAINS, 'leaky_relu']}")
 
 
 # -- plain distributions and constants -------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     if tensor.dim() not in (3, 4, 5):
         raise ValueError(f"dirac_: Only tensors with 3, 4, or 5 dimensions are supported, got {tuple(tensor.shape)}")
     if tensor.size(0) % groups != 0:
-        raise ValueError(f"dirac_: dim 0 ({tensor.size(0)}) must be divisible by groups ({groups})")
+        raise ValueError(f"dirac_: dim 0 must be divisible by groups, got size {tensor.size(0)} and {groups} groups")
     channels_per_group = tensor.size(0) // groups
     center = tuple(size // 2 for size in tensor.shape[2:])
     with weft.no_grad():

@@ -410,6 +410,9 @@ class _InstanceNorm(_NormBase):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
+    def _get_no_batch_dim(self) -> int:
+        return self._spatial_axes + 1
+
     def _check_input_dim(self, input: Tensor) -> None:
         _require_axes(self, input, self._spatial_axes + 1, self._spatial_axes + 2)
 

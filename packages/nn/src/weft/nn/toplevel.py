@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any, Protocol
 
 import weft
@@ -30,7 +29,7 @@ from weft.nn.functional.normalization import (
 from weft.nn.functional.normalization import (
     check_normalized as check_normalized_shape,
 )
-from weft.nn.functional.sparse import shrink_rows
+from weft.nn.functional.sparse import bag_of_each, first_greatest, shrink_rows
 from weft.nn.rnn import recurrent, single_step
 
 __all__ = NAMES[__name__].split()
@@ -674,25 +673,27 @@ def embedding_bag(
     )
     bags = output.shape[0]
     if mode == 0 and padding_idx is None:
-        return output, offsets.new_empty(0), offsets.new_zeros(bags), offsets.new_zeros(bags)
-    starts = [*offsets.tolist()[:bags], flat.shape[0]]
-    bag = weft.arange(bags).repeat_interleave(weft.tensor([b - a for a, b in pairwise(starts)]))
+        return output, offsets.new_empty(0), weft.zeros_like(offsets), weft.zeros_like(offsets)
+    count = flat.shape[0]
+    starts = weft.cat([offsets[:bags].long(), offsets.new_full((1,), count, dtype=weft.int64)])
+    bag = bag_of_each.op(starts, count)
     kept = weft.ones_like(flat, dtype=weft.bool) if padding_idx is None else flat != padding_idx % weight.shape[0]
     if mode == 0:
-        return output, bag.to(offsets.dtype), offsets.new_zeros(bags), offsets.new_zeros(bags)
-    sizes = bag[kept].bincount(minlength=bags).to(offsets.dtype)
+        return output, bag.to(offsets.dtype), weft.zeros_like(offsets), weft.zeros_like(offsets)
+    sizes = offsets.new_zeros(bags).index_add_(0, bag, kept.to(offsets.dtype))
     if mode == 1:
         return output, bag.to(offsets.dtype), sizes, sizes.clone()
-    return output, bag.to(offsets.dtype), sizes, greatest_rows(weight, flat[kept], bag[kept], bags).to(offsets.dtype)
+    greatest = greatest_rows(weight.detach(), flat, bag.where(kept, bags), bags)
+    return output, bag.to(offsets.dtype), sizes, greatest.to(offsets.dtype)
 
 
 def greatest_rows(weight: Tensor, indices: Tensor, bag: Tensor, bags: int) -> Tensor:
     """Which row of the table has the greatest element of each bag and column; 0 where a bag is empty."""
-    result = weft.zeros(bags, weight.shape[1], dtype=weft.int64)
-    for number, part in enumerate(indices.split(bag.bincount(minlength=bags).tolist())):
-        if part.numel():
-            result[number] = part[weight.detach()[part].argmax(0)].to(weft.int64)
-    return result
+    count = indices.shape[0]
+    if not count:
+        return indices.new_zeros(bags, weight.shape[1])
+    first = first_greatest(weight[indices], bag, bags)
+    return indices[first.clamp(max=count - 1)].masked_fill(first == count, 0)
 
 
 # Losses
@@ -975,6 +976,13 @@ def grid_sampler_2d(
     tensor([[[[2.]]]])
     """
     return of_rank("grid_sampler_2d", 4, input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _grid_sampler_2d_cpu_fallback(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`grid_sampler_2d`, by the name that PyTorch has for its loops without vector instructions."""
+    return grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def grid_sampler_3d(

@@ -175,10 +175,10 @@ class LBFGS(Optimizer):
         weights = state.setdefault("al", [None] * history_size)  # in the state only because PyTorch's files have it
         for i in reversed(range(len(changes))):
             weights[i] = steps[i].dot(direction) * curvatures[i]
-            direction.add_(changes[i], alpha=-float(weights[i]))
-        direction.mul_(float(state["H_diag"]))
+            direction.addcmul_(changes[i], weights[i], value=-1)  # as alpha the weight would be waited for
+        direction.mul_(state["H_diag"])
         for change, step, curvature, weight in zip(changes, steps, curvatures, weights):
-            direction.add_(step, alpha=float(weight) - float(change.dot(direction)) * float(curvature))
+            direction.addcmul_(step, weight - change.dot(direction) * curvature)
         state["d"] = direction
         return direction
 

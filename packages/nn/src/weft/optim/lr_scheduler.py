@@ -59,8 +59,8 @@ def _per_group(name: str, optimizer: Optimizer, option: str, value: Any) -> list
         return [_copy(value) for _ in range(count)]
     if len(value) != count:
         raise ValueError(
-            f"{name}: {option} must have the same length as optimizer.param_groups: it has {len(value)}, "
-            f"param_groups has {count}"
+            f"{name}: Expected {count} {option}s, but got {len(value)}: {option} must have the same length as "
+            f"optimizer.param_groups: it has {len(value)}, param_groups has {count}"
         )
     return [_copy(each) for each in value]
 
@@ -129,7 +129,7 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         name = type(self).__name__
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{name}: optimizer must be an Optimizer, got {type(optimizer).__name__}")
+            raise TypeError(f"{name}: {type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
         for index, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
@@ -439,7 +439,7 @@ class OneCycleLR(_MomentumCycle):
         last_epoch: int = -1,
     ) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"OneCycleLR: optimizer must be an Optimizer, got {type(optimizer).__name__}")
+            raise TypeError(f"OneCycleLR: {type(optimizer).__name__} is not an Optimizer")
         self.total_steps = self._count_steps(total_steps, epochs, steps_per_epoch)
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
             raise ValueError(f"OneCycleLR: Expected float between 0 and 1 pct_start, but got {pct_start}")
@@ -993,7 +993,7 @@ class CyclicLR(_MomentumCycle):
         last_epoch: int = -1,
     ) -> None:
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"CyclicLR: optimizer must be an Optimizer, got {type(optimizer).__name__}")
+            raise TypeError(f"CyclicLR: {type(optimizer).__name__} is not an Optimizer")
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError(
                 f"CyclicLR: mode is invalid and scale_fn is None: got {mode!r}, "
@@ -1115,7 +1115,7 @@ class ReduceLROnPlateau(LRScheduler):
         if factor >= 1.0:
             raise ValueError(f"ReduceLROnPlateau: Factor should be < 1.0, got {factor}")
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"ReduceLROnPlateau: optimizer must be an Optimizer, got {type(optimizer).__name__}")
+            raise TypeError(f"ReduceLROnPlateau: {type(optimizer).__name__} is not an Optimizer")
         if mode not in ("min", "max"):
             raise ValueError(f"ReduceLROnPlateau: mode {mode} is unknown! expected 'min' or 'max'")
         if threshold_mode not in ("rel", "abs"):

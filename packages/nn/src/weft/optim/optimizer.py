@@ -92,7 +92,7 @@ def _with_step_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             self._in_step = False
 
-    hooked._runs_step_hooks = True  # type: ignore[attr-defined]
+    hooked.hooked = True  # type: ignore[attr-defined]  # PyTorch's name, which programs look for
     return hooked
 
 
@@ -177,7 +177,7 @@ class Optimizer:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         step = cls.__dict__.get("step")
-        if callable(step) and not hasattr(step, "_runs_step_hooks"):
+        if callable(step) and not hasattr(step, "hooked"):
             cls.step = _with_step_hooks(step)  # type: ignore[method-assign]
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:

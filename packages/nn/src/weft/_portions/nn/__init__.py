@@ -8,14 +8,15 @@ conv_transpose2d conv_transpose3d hardshrink max_pool1d max_pool1d_with_indices 
 native_channel_shuffle pixel_shuffle pixel_unshuffle prelu rms_norm selu_
 """,
     "weft.nn.toplevel": """
-_native_batch_norm_legit adaptive_max_pool1d affine_grid_generator alpha_dropout alpha_dropout_ batch_norm
-batch_norm_update_stats binary_cross_entropy_with_logits celu convolution cosine_embedding_loss ctc_loss dropout
-dropout_ embedding embedding_bag embedding_renorm_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout
-feature_dropout_ grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell hinge_embedding_loss
-instance_norm kl_div layer_norm lstm lstm_cell margin_ranking_loss native_batch_norm native_dropout native_group_norm
-native_layer_norm poisson_nll_loss rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell rrelu rrelu_ selu threshold
-threshold_ triplet_margin_loss
+_grid_sampler_2d_cpu_fallback _native_batch_norm_legit adaptive_max_pool1d affine_grid_generator alpha_dropout
+alpha_dropout_ batch_norm batch_norm_update_stats binary_cross_entropy_with_logits celu convolution
+cosine_embedding_loss ctc_loss dropout dropout_ embedding embedding_bag embedding_renorm_ feature_alpha_dropout
+feature_alpha_dropout_ feature_dropout feature_dropout_ grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru
+gru_cell hinge_embedding_loss instance_norm kl_div layer_norm lstm lstm_cell margin_ranking_loss native_batch_norm
+native_dropout native_group_norm native_layer_norm poisson_nll_loss rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
+rrelu rrelu_ selu threshold threshold_ triplet_margin_loss
 """,
+    "weft.nn.functional._aten_functions": "_masked_softmax _scaled_dot_product_attention_math",
     "weft.nn.functional.quantized": "_int_conv1d _int_conv2d _int_conv3d",
 }
 
@@ -27,10 +28,13 @@ ATEN = {
     **{
         name: f"weft.nn.functional._aten_functions:{name}"
         for name in """
-_convolution _prelu_kernel _scaled_dot_product_flash_attention_for_cpu binary_cross_entropy convolution_backward elu
-elu_backward embedding embedding_dense_backward hardtanh_backward huber_loss l1_loss leaky_relu_backward mse_loss
-mse_loss_backward multi_margin_loss multilabel_margin_loss native_group_norm_backward native_layer_norm_backward
-nll_loss nll_loss2d_backward nll_loss2d_forward nll_loss_backward nll_loss_forward smooth_l1_loss soft_margin_loss
+_convolution _masked_softmax _prelu_kernel _scaled_dot_product_attention_math
+_scaled_dot_product_flash_attention_for_cpu binary_cross_entropy convolution_backward elu elu_backward embedding
+embedding_dense_backward hardtanh_backward huber_loss l1_loss leaky_relu_backward mse_loss mse_loss_backward
+multi_margin_loss multilabel_margin_loss native_group_norm_backward native_layer_norm_backward nll_loss
+nll_loss2d_backward nll_loss2d_forward nll_loss_backward nll_loss_forward reflection_pad1d reflection_pad2d
+reflection_pad3d replication_pad1d replication_pad2d replication_pad3d slow_conv3d smooth_l1_loss soft_margin_loss
+thnn_conv2d
 """.split()
     },
 }

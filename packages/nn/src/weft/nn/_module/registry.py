@@ -52,7 +52,7 @@ def _replaced_by_hooks(hooks: Mapping[int, Callable[..., Any]], module: Registry
 def _checked_name(module: Registry, kind: str, name: Any, own_table: Mapping[str, Any]) -> str:
     """Return ``name``, or raise the error for a name that a parameter, buffer or submodule cannot have."""
     if not isinstance(name, str):
-        raise TypeError(f"register_{kind}: {kind} name should be a string, got {type(name).__name__}")
+        raise TypeError(f"register_{kind}: {kind} name should be a string. Got {type(name).__name__}")
     if hasattr(module, name) and name not in own_table:
         raise KeyError(
             f"register_{kind}: attribute '{name}' already exists in {type(module).__name__}; "

@@ -18,6 +18,18 @@ Self = TypeVar("Self", bound="Traversal")
 class Traversal(Registry):
     """The parts of a module and of all modules below it."""
 
+    def _replicate_for_data_parallel(self: Self) -> Self:
+        """A module of the same kind with no parameters, and tables of its own for buffers and submodules.
+
+        Who computes on several devices puts copies of parameters there that are no leaves.
+        """
+        replica = object.__new__(type(self))
+        vars(replica).update(vars(self))
+        vars(replica).update(
+            _parameters={}, _buffers=dict(self._buffers), _modules=dict(self._modules), _is_replica=True
+        )
+        return replica
+
     # -- listing -----------------------------------------------------------------------------------------------------
 
     def _named_members(

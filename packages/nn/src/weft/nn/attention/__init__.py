@@ -61,7 +61,7 @@ def sdpa_kernel(backends: SDPBackend | Sequence[SDPBackend], set_priority: bool 
     wanted = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(wanted, (list, tuple)) or not all(isinstance(each, SDPBackend) for each in wanted):
         raise AssertionError(
-            "sdpa_kernel: backends must be an SDPBackend or a list of them, as SDPBackend.MATH; "
+            "sdpa_kernel: Backend must be an instance of SDPBackend or a list of SDPBackend instances, "
             f"got {type(backends).__name__}"
         )
     before = {way: is_allowed() for way, (is_allowed, _) in SWITCHES.items()}

@@ -7,6 +7,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft.utils._pytree import tree_map_only
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
 
@@ -44,8 +45,7 @@ class CausalBias(Tensor):
         """Make the mask."""
         if not isinstance(variant, CausalVariant):
             raise AssertionError(f"CausalBias: variant must be a CausalVariant, got {type(variant).__name__}")
-        diagonal = seq_len_kv - seq_len_q if variant is CausalVariant.LOWER_RIGHT else 0
-        mask: Any = weft.ones(seq_len_q, seq_len_kv, dtype=weft.bool).tril(diagonal).as_subclass(cls)
+        mask: Any = plain_mask(variant, seq_len_q, seq_len_kv, None).as_subclass(cls)
         mask.variant, mask.seq_len_q, mask.seq_len_kv = variant, seq_len_q, seq_len_kv
         found: CausalBias = mask
         return found
@@ -55,9 +55,25 @@ class CausalBias(Tensor):
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Compute with a plain mask: results are ordinary tensors."""
+        """Compute with a plain mask, for attention one on the query's device: results are ordinary tensors."""
+        if func is weft.nn.functional.scaled_dot_product_attention:
+            query = args[0] if args else (kwargs or {})["query"]
+            args, kwargs = tree_map_only(cls, lambda mask: mask._materialize(query.device), (args, kwargs or {}))
         with weft.overrides.DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
+
+    def _materialize(self, device: Any = None) -> Tensor:
+        """The mask as an ordinary tensor, made on a device."""
+        with weft.overrides.DisableTorchFunctionSubclass():
+            if self.device == device:
+                return self.as_subclass(Tensor)
+        return plain_mask(self.variant, self.seq_len_q, self.seq_len_kv, device)
+
+
+def plain_mask(variant: CausalVariant, seq_len_q: int, seq_len_kv: int, device: Any) -> Tensor:
+    """Make the truth values of a mask."""
+    diagonal = seq_len_kv - seq_len_q if variant is CausalVariant.LOWER_RIGHT else 0
+    return weft.ones(seq_len_q, seq_len_kv, dtype=weft.bool, device=device).tril(diagonal)
 
 
 def causal_upper_left(*size: int) -> CausalBias:

@@ -229,6 +229,131 @@ smooth_l1_loss = loss("smooth_l1_loss", "reduction", "beta")
 soft_margin_loss = loss("soft_margin_loss", "reduction")
 
 
+def _masked_softmax(self: Tensor, mask: Tensor, dim: int | None = None, mask_type: int | None = None) -> Any:
+    """`weft.softmax` of the elements that a mask does not hide, and 0 in the place of the others.
+
+    A mask (L, L) of type 0 is that of each sequence and head of scores (B, H, L, L), one (B, L) of type 1 that of each
+    row and head; any other has the shape of the scores.
+
+    Raises
+    ------
+    RuntimeError
+        For another mask.
+    """
+    if mask.dtype is not weft.bool:
+        raise RuntimeError(f"_masked_softmax: Mask should be a boolean tensor, got {mask.dtype}")
+    if mask.ndim == 2 and self.ndim == 4 and mask_type in (0, 1):
+        mask = mask[None, None] if mask_type == 0 else mask[:, None, None]
+    elif mask.shape != self.shape:
+        raise RuntimeError(
+            f"_masked_softmax: Mask shape should match input. mask: {list(mask.shape)} input: {list(self.shape)}"
+        )
+    weights = weft.softmax(self.masked_fill(mask, float("-inf")), self.ndim - 1 if dim is None else dim)
+    return weights.masked_fill(mask, 0)
+
+
+def _scaled_dot_product_attention_math(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    dropout_mask: Tensor | None = None,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> tuple[Any, Any]:
+    """`weft.nn.functional.scaled_dot_product_attention` as its formula says, and the weights.
+
+    Half-precision arguments are computed with in float32.
+
+    Raises
+    ------
+    RuntimeError
+        For a mask of a causal attention.
+    """
+    if is_causal and attn_mask is not None:
+        raise RuntimeError(
+            "_scaled_dot_product_attention_math: Explicit attn_mask should not be set when is_causal=True"
+        )
+    dtype = query.dtype
+    q, k, v = (each.float() if each.dtype.is_half else each for each in (query, key, value))
+    if enable_gqa:
+        k, v = (each.repeat_interleave(q.shape[-3] // each.shape[-3], -3) for each in (k, v))
+    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)  # (..., L, S)
+    if is_causal:
+        attn_mask = weft.ones(scores.shape[-2:], dtype=weft.bool, device=scores.device).tril()
+    if attn_mask is not None:
+        is_bool = attn_mask.dtype is weft.bool
+        scores = scores.masked_fill(~attn_mask, float("-inf")) if is_bool else scores + attn_mask
+    weights = weft.ops.aten._safe_softmax(scores, -1)
+    if dropout_mask is not None:
+        weights = weights.masked_fill(~dropout_mask, 0)
+        v = v / (1 - dropout_p)
+    elif dropout_p > 0:
+        weights = weft.dropout(weights, dropout_p, True)
+    return (weights @ v).to(dtype), weights.to(dtype)
+
+
+def thnn_conv2d(
+    self: Tensor, weight: Tensor, kernel_size: Any, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0
+) -> Any:
+    """`weft.nn.functional.conv2d`, with the size of the weights.
+
+    Raises
+    ------
+    RuntimeError
+        For options without a number for both dimensions.
+    """
+    return _slow_conv(2, self, weight, bias, kernel_size=kernel_size, stride=stride, padding=padding)
+
+
+def slow_conv3d(
+    self: Tensor, weight: Tensor, kernel_size: Any, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0
+) -> Any:
+    """`weft.nn.functional.conv3d`, with the size of the weights.
+
+    Raises
+    ------
+    RuntimeError
+        For options without a number for all dimensions.
+    """
+    return _slow_conv(3, self, weight, bias, kernel_size=kernel_size, stride=stride, padding=padding)
+
+
+def _slow_conv(count: int, input: Tensor, weight: Tensor, bias: Tensor | None, **options: Any) -> Any:
+    sizes = {}
+    for option, value in options.items():
+        sizes[option] = (value,) * count if isinstance(value, int) else tuple(value)
+        if len(sizes[option]) != count:
+            raise RuntimeError(f"conv{count}d: {count}D {option} expected, got {value}")
+    weight = weight.reshape(weight.shape[0], -1, *sizes.pop("kernel_size"))
+    return getattr(weft.nn.functional, f"conv{count}d")(input, weight, bias, **sizes)
+
+
+def _padding(kind: str, mode: str, count: int) -> Callable[..., Any]:
+    """A function that pads the last dimensions of inputs (N, C, ...) or (C, ...), of which it knows the number."""
+    name = f"{kind}_pad{count}d"
+
+    def function(self: Tensor, padding: Any) -> Any:
+        if len(padding) != 2 * count:
+            raise RuntimeError(f"{name}: padding size is expected to be {2 * count}, but got: {len(padding)}")
+        if self.ndim not in (count + 1, count + 2):
+            raise RuntimeError(
+                f"{name}: Expected {count + 1}D or {count + 2}D (batch mode) tensor for input, but got: "
+                f"{list(self.shape)}"
+            )
+        return weft.nn.functional.pad(self, padding, mode)
+
+    function.__name__ = name
+    return function
+
+
+reflection_pad1d, reflection_pad2d, reflection_pad3d = (_padding("reflection", "reflect", n) for n in (1, 2, 3))
+replication_pad1d, replication_pad2d, replication_pad3d = (_padding("replication", "replicate", n) for n in (1, 2, 3))
+
+
 def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Any:
     """The gradient of `weft.nn.functional.mse_loss` for its input."""
     slope = 2 * (self - target) * grad_output

@@ -151,7 +151,7 @@ def reduce_loss(name: str, loss: Tensor, reduction: str) -> Tensor:
 
 def check_reduction(name: str, reduction: str) -> None:
     if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{name}: {reduction!r} is not a valid value for reduction; expected 'none', 'mean' or 'sum'")
+        raise ValueError(f"{name}: {reduction} is not a valid value for reduction; expected 'none', 'mean' or 'sum'")
 
 
 def inplace_or_not(function: Any, name: str, input: Tensor, inplace: bool, *args: Any) -> Tensor:

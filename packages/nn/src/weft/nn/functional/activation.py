@@ -523,9 +523,16 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     >>> weft.nn.functional.prelu(weft.tensor([[-1.0, -1.0]]), weft.tensor([0.1, 0.5]))
     tensor([[-0.1000, -0.5000]])
     """
+    if weight.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}; the input has "
+            f"shape {list(input.shape)}"
+        )
     if weight.numel() != 1:
+        if input.ndim == 0:
+            raise RuntimeError(f"prelu: Not allow zero-dim input tensor. It takes one weight, got {weight.numel()}")
         channels = input.shape[1] if input.ndim > 1 else 1
-        if input.ndim == 0 or weight.ndim > 1 or weight.numel() != channels:
+        if weight.numel() != channels:
             raise RuntimeError(
                 "prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = "
                 f"{weight.numel()} and channel size = {channels}; got input {list(input.shape)}"
@@ -731,7 +738,12 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """
     require_numbers("softshrink", lambd=lambd)
     if lambd < 0:
-        raise RuntimeError(f"softshrink: lambda must be greater or equal to 0, but found to be {lambd}.")
+        raise RuntimeError(
+            f"softshrink: lambda must be in range [0, {weft.finfo(input._key.dtype).max:g}] for input dtype "
+            f"{input._key.dtype.scalar_type_name}, but found {lambd}"
+            if input._key.is_real_float
+            else f"softshrink: lambda must be greater or equal to 0, but found to be {lambd}."
+        )
     if input._key.is_real_float and not lambd <= weft.finfo(input._key.dtype).max:
         raise RuntimeError(
             f"softshrink: lambda must be in range [0, {weft.finfo(input._key.dtype).max:g}] for input dtype "

@@ -20,7 +20,6 @@ from weft.library.declare import in_half_precision, op
 from weft.library.fast_paths import FastPath
 from weft.library.numerics import is_numpy
 from weft.nn.functional._common import for_axes, in_layout_of, in_single, sizes, whole_number
-from weft.ops.matrices import same_dtype
 from weft.ops.pointwise import conj
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc"]
@@ -651,7 +650,16 @@ weft.Size([2, 4, 4, 4, 4])""",
 
 def check_operands(name: str, count: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
     """Dimensions and dtypes; returns whether the input has a batch."""
-    same_dtype(name, *((input, weight) if bias is None else (input, weight, bias)))
+    for argument, each in (("input", input), ("weight", weight)):
+        if not isinstance(each, Tensor):
+            raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(each).__name__}")
+    for argument, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other.dtype is not input.dtype:
+            raise RuntimeError(
+                f"{name}: Input type ({input.dtype.scalar_type_name}) and {argument} type "
+                f"({other.dtype.scalar_type_name}) should be the same, but are {input.dtype} and {other.dtype}; "
+                "convert one with .to(dtype)"
+            )
     return is_batched(name, count, input, weight)
 
 
@@ -665,7 +673,13 @@ def is_batched(name: str, count: int, input: Tensor, weight: Tensor) -> bool:
     if weight.ndim != count + 2:
         raise RuntimeError(
             f"{name}: weight must have {count + 2} dimensions, (out_channels, in_channels / groups, *kernel_size), got "
-            f"shape {list(weight.shape)}"
+            f"shape {list(weight.shape)}: "
+            + (
+                "weight should have at least three dimensions"
+                if weight.ndim < 3
+                else f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight "
+                f"{list(weight.shape)}, but got {input.ndim}-dimensional input of size {list(input.shape)} instead"
+            )
         )
     return input.ndim == count + 2
 

@@ -65,7 +65,9 @@ def check_features(input: tuple[int, ...], weight: tuple[int, ...], bias: tuple[
             f"linear: weight must have 1 or 2 dimensions, (out_features, in_features), got shape {list(weight)}"
         )
     if not input:
-        raise RuntimeError("linear: input needs at least 1 dimension, (..., in_features), got a 0-dimensional tensor")
+        raise RuntimeError(
+            f"linear: both arguments to linear need to be at least 1D, but they are 0D and {len(weight)}D"
+        )
     if input[-1] != weight[-1]:
         raise RuntimeError(
             f"linear: mat1 and mat2 shapes cannot be multiplied: input {input} has {input[-1]} features in its last "

@@ -28,6 +28,7 @@ from weft.library.fast_paths import FastPath
 from weft.library.layouts import memory_of
 from weft.library.numerics import array_of, combine_at, is_numpy, peaks
 from weft.library.state import local
+from weft.nn import _reduction
 from weft.nn._docstrings import REDUCTION, REDUCTION_ALONE, documented
 from weft.nn.functional._common import (
     check_floating,
@@ -52,12 +53,10 @@ def legacy_reduction(reduction: str, size_average: bool | None, reduce: bool | N
     """The reduction that the arguments before it meant."""
     if size_average is None and reduce is None:
         if reduction == "elementwise_mean":
-            warn_caller("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+            warn_caller(_reduction.DEPRECATED_MEAN)
             return "mean"
         return reduction
-    meant = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warn_caller(f"size_average and reduce args will be deprecated, please use reduction={meant!r} instead.")
-    return meant
+    return _reduction.legacy_get_string(size_average, reduce)
 
 
 def same_sizes(name: str, input: Tensor, target: Tensor) -> None:
@@ -702,7 +701,10 @@ def cross_entropy(
         check_class_range("cross_entropy", target, input._array.shape[ndim > 1], ignore_index)
         return entropy_of_classes(input, target, weight, reduction, ignore_index, label_smoothing)
     if ignore_index >= 0:
-        raise RuntimeError("cross_entropy: ignore_index is not supported for floating point target")
+        raise RuntimeError(
+            "cross_entropy: ignore_index is not supported for floating point target: ignore_index cannot be specified "
+            "when target contains probabilities"
+        )
     dim = 0 if ndim == 1 else 1
     return entropy_of_probabilities(log_softmax_op.op(input, dim), target, weight, reduction, label_smoothing, dim)
 
@@ -1049,7 +1051,7 @@ def huber_loss(
     require_real("huber_loss", input, target)
     require_loss_dtype("huber_loss", input.dtype, target.dtype)
     if not delta > 0:
-        raise RuntimeError(f"huber_loss: does not support non-positive values for delta, got delta={delta}")
+        raise RuntimeError(f"huber_loss does not support non-positive values for delta. Got delta={delta}")
     if weight is None and in_one_pass(input, target):
         check_reduction("huber_loss", reduction)
         delta = float(delta)
@@ -1520,7 +1522,7 @@ def margin_ranking_loss(
     reduction = legacy_reduction(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
-            f"margin_ranking_loss: All input tensors should have same dimension but got sizes: input1: "
+            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{list(input1.shape)}, input2: {list(input2.shape)}, target: {list(target.shape)}"
         )
     loss = (-target * (input1 - input2) + float(margin)).clamp_min(0)
@@ -1684,20 +1686,20 @@ def multi_margin_loss(
         raise ValueError(f"multi_margin_loss: only p == 1 and p == 2 supported, got p={p}")
     if weight is not None and weight.ndim != 1:
         raise ValueError(f"multi_margin_loss: weight must be one-dimensional, got shape {list(weight.shape)}")
-    require_classes("multi_margin_loss", target)
-    if target.ndim > 1:
-        raise RuntimeError(
-            "multi_margin_loss: inconsistent target size, expected 1-D with one class for each sample, got "
-            f"{list(target.shape)}"
-        )
-    check_floating("multi_margin_loss", input)
+    require_rows("multi_margin_loss", input)
     rows, classes = (input.unsqueeze(0) if input.ndim < 2 else input), input.shape[-1] if input.ndim else 1
-    rows, index = rows.reshape(-1, classes), target.reshape(-1, 1)
-    if index.shape[0] != rows.shape[0]:
+    if target.ndim > 1 or target.numel() != rows.numel() // classes:
         raise RuntimeError(
             "multi_margin_loss: inconsistent target size: target tensor should be 1-D with size equal to the batch of "
-            f"input {list(input.shape)}. Expected target size [{rows.shape[0]}], but got {list(target.shape)}"
+            f"input {list(input.shape)}. Expected target size [{rows.numel() // classes}], but got {list(target.shape)}"
         )
+    if weight is not None and weight.numel() != classes:
+        raise RuntimeError(
+            f"multi_margin_loss: inconsistent weight size, expected {classes} but got {list(weight.shape)}"
+        )
+    require_classes("multi_margin_loss", target)
+    check_floating("multi_margin_loss", input)
+    rows, index = rows.reshape(-1, classes), target.reshape(-1, 1)
     check_class_range("multi_margin_loss", target, classes, -1 - classes, RuntimeError)
     excess = margin - rows.gather(1, index) + rows
     excess = weft.where(excess > 0, excess, 0)  # nan is no excess
@@ -1720,7 +1722,21 @@ def require_classes(name: str, target: Tensor) -> None:
     """
     if target.dtype is not weft.int64:
         raise RuntimeError(
-            f"{name}: expected target of scalar type int64 but found {target.dtype}; convert with .long()"
+            f"{name}: target: expected scalar type Long but found {target.dtype.scalar_type_name}; convert with .long()"
+        )
+
+
+def require_rows(name: str, input: Tensor) -> None:
+    """Scores are a number, a vector, or a batch of vectors, and vectors are not empty.
+
+    Raises
+    ------
+    RuntimeError
+        If they are not.
+    """
+    if input.ndim > 2 or (input.ndim and not input.shape[-1]):
+        raise RuntimeError(
+            f"{name}: Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
         )
 
 
@@ -1755,13 +1771,14 @@ def multilabel_margin_loss(
     """
     reduction = legacy_reduction(reduction, size_average, reduce)
     check_reduction("multilabel_margin_loss", reduction)
-    require_classes("multilabel_margin_loss", target)
-    check_floating("multilabel_margin_loss", input)
-    if target.shape != input.shape or input.ndim > 2:
+    require_rows("multilabel_margin_loss", input)
+    if target.shape != input.shape:
         raise RuntimeError(
             f"multilabel_margin_loss: inconsistent target size: {list(target.shape)} for input of size: "
             f"{list(input.shape)}"
         )
+    require_classes("multilabel_margin_loss", target)
+    check_floating("multilabel_margin_loss", input)
     classes = input.shape[-1] if input.ndim else 1
     rows, index = input.reshape(-1, classes), target.reshape(-1, classes)
     named = (index >= 0).to(weft.int64).cumprod(1) == 1  # up to the first negative one
@@ -1968,7 +1985,15 @@ def linear_cross_entropy(
     >>> weft.nn.functional.linear_cross_entropy(weft.ones(1, 3), weft.zeros(4, 3), weft.tensor([2]))  # log(4)
     tensor(1.3863)
     """
+    if linear_weight.ndim < 2:
+        raise RuntimeError(
+            f"linear_cross_entropy: expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}"
+        )
     *shape, features = linear_weight.shape
+    if linear_bias is not None and list(linear_bias.shape) != shape:
+        raise RuntimeError(
+            f"linear_cross_entropy: expected linear_bias shape {tuple(shape)}, got {tuple(linear_bias.shape)}"
+        )
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(
             f"linear_cross_entropy: expected label_smoothing to be in range [0, 1], got {float(label_smoothing)}"
@@ -1987,7 +2012,7 @@ def linear_cross_entropy(
     if len(shape) > 1 and input.ndim != 2:
         raise RuntimeError(
             f"linear_cross_entropy: K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} "
-            f"requires batched input, (N, {features}), got input with shape {tuple(input.shape)}"
+            f"requires batched input, (N, {features}), got unbatched input with shape {tuple(input.shape)}"
         )
     element = input.dtype
     if options is not None and takes_options(len(shape), target, label_smoothing):

@@ -349,7 +349,8 @@ def check_statistics(input: Tensor, parameters: tuple[Tensor | None, ...], train
     if training and (parameters[0] is None) != (parameters[1] is None):
         raise ValueError("batch_norm: running_mean and running_var must either both be None or neither be None")
     names = ("running_mean", "running_var", "weight", "bias")
-    check_parameters("batch_norm", input, eps, **dict(zip(names, parameters)))
+    checked = parameters if input._array.size else ()  # of no element, which PyTorch takes with any parameters
+    check_parameters("batch_norm", input, eps, **dict(zip(names, checked)))
     if eps < 0 or (training and eps == 0):
         raise ValueError(
             f"batch_norm: eps must be positive{' during training' if training else ' or 0'}, but got {eps}"

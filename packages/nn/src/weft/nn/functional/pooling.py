@@ -47,18 +47,7 @@ def known_sizes(
     name: str, input: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> Sizes:
     """`pooled_sizes`, cached."""
-    if min(kernel) < 1:
-        raise RuntimeError(f"{name}: kernel size should be greater than zero, but got kernel_size={list(kernel)}")
-    if min(stride) < 1:
-        raise RuntimeError(f"{name}: stride should not be zero, but got stride={list(stride)}")
-    if min(dilation) < 1:
-        raise RuntimeError(f"{name}: dilation should be greater than zero, but got dilation={list(dilation)}")
-    for k, p, d in zip(kernel, padding, dilation):
-        if p < 0 or p > ((k - 1) * d + 1) // 2:
-            raise RuntimeError(
-                f"{name}: pad should be at most half of effective kernel size, and at least 0, but got pad={p}, "
-                f"kernel_size={k} and dilation={d}; pad the input with pad() first"
-            )
+    check_windows(name, kernel, stride, padding, dilation)
     out = []
     for n, k, s, p, d in zip(input, kernel, stride, padding, dilation):
         room = n + 2 * p - d * (k - 1) - 1
@@ -69,9 +58,38 @@ def known_sizes(
     if min(out) < 1:
         raise RuntimeError(
             f"{name}: Given input size: {list(input)}. Calculated output size: {out}. Output size is too small for "
-            f"kernel_size={list(kernel)}"
+            f"kernel_size={list(kernel)}. Invalid computed output size: {min(out)}"
         )
     return tuple(out)
+
+
+@lru_cache(1024)
+def check_windows(name: str, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> None:
+    """Windows that any input may have.
+
+    Raises
+    ------
+    RuntimeError
+        If a size, stride, dilation or padding is out of range.
+    """
+    for argument, words, values in (
+        ("kernel_size", "kernel size should", kernel),
+        ("stride", "stride should", stride),
+        ("dilation", "dilation should", dilation),
+    ):
+        if min(values) < 1:
+            raise RuntimeError(
+                f"{name}: {words} be greater than zero, but got {argument}={list(values)}: {argument} must be greater "
+                f"than zero, but got {min(values)}"
+            )
+    for k, p, d in zip(kernel, padding, dilation):
+        if p < 0:
+            raise RuntimeError(f"{name}: pad must be non-negative, but got pad: {p}")
+        if p > ((k - 1) * d + 1) // 2:
+            raise RuntimeError(
+                f"{name}: pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={d}; pad the input with pad() first"
+            )
 
 
 def window_sizes(
@@ -154,6 +172,11 @@ def padded_sizes(spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, d
     )
 
 
+def optional_batch(count: int) -> str:
+    """What an input with ``count`` spatial dimensions has to be, in PyTorch's words."""
+    return f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with optional 0 dim batch size for input"
+
+
 def prepared(
     name: str, count: int, input: Tensor, wrong: type[Exception] = RuntimeError, needs_channels: bool = True
 ) -> tuple[Tensor, bool]:
@@ -165,12 +188,13 @@ def prepared(
         raise wrong(
             f"{name}: Expected {count + 1}D or {count + 2}D input (C, {SPATIAL[count]}) or (N, C, {SPATIAL[count]}): "
             f"non-empty {count + 1}D or {count + 2}D (batch mode) tensor expected for input, but got input of size: "
-            f"{list(input.shape)}"
+            f"{list(input.shape)}. Input dimension should be at least {count + 1}; {optional_batch(count)}"
         )
     start = 1 if len(shape) == count + 2 else 0
     if 0 in shape[start if needs_channels else -count :]:
         raise RuntimeError(
-            f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}"
+            f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}. "
+            f"Expected input's non-batch dimensions to have positive length; {optional_batch(count)}"
         )
     return (input, True) if start else (input.unsqueeze(0), False)
 
@@ -431,6 +455,7 @@ def max_pooling(count: int) -> tuple[Any, Any]:
         return_indices: bool = True,
     ) -> tuple[Tensor, Tensor]:
         windows = window_sizes(name, count, kernel_size, stride, padding, dilation)
+        check_windows(name, *windows)
         input, batched = prepared(name, count, input)
         out = pooled_sizes(name, input._array.shape[2:], *windows, ceil_mode)
         found = max_pool_with_indices.op(input, *windows, out)
@@ -694,6 +719,7 @@ def average_pooling(count: int) -> Any:
             (divisor_override,) = sizes(name, "divisor_override", divisor_override, 1)
         if divisor_override == 0:
             raise RuntimeError(f"{name}: divisor must be not zero, got divisor_override=0")
+        check_windows(name, kernel, stride, padding, (1,) * count)
         input, batched = prepared(name, count, input)
         spatial = pooled_sizes(name, input._array.shape[2:], kernel, stride, padding, (1,) * count, ceil_mode)
         result = avg_pool.op(input, kernel, stride, padding, spatial, (count_include_pad, divisor_override))
@@ -737,11 +763,16 @@ def adaptive_sizes(name: str, count: int, input: Tensor, output_size: Any) -> Si
     if len(given) == 1:
         given *= count
     if len(given) != count:
-        raise RuntimeError(f"{name}: output_size must have {count} elements, one for each dimension, got {list(given)}")
+        wanted = "'output_size' should contain one int" if count == 1 else f"output_size must be {count}"
+        where = "" if "avg" in name else ": internal error: output_size.size()"  # PyTorch's words
+        raise RuntimeError(f"{name}{where}: {wanted}, one for each dimension, got {list(given)}")
     kept = tuple([n if each is None else each for each, n in zip(given, shape[-count:])])
     out = sizes(name, "output_size", kept, count)
     if min(out) < 0:
-        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but got {list(out)}")
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but got {list(out)}: Trying to create "
+            f"tensor with negative dimension {min(out)}"
+        )
     addressable(name, (*[max(n, 1) for n in shape[:-count]], *out), 2 * input.itemsize)
     return out
 

@@ -63,6 +63,11 @@ def _(xp, input, size, mode, scales, align_corners, antialias, transposed):
     return fixed_point_sums(xp, input, taps) if max(bits_of(taps)) else weighted_sums(xp, input, taps)
 
 
+@resample.meta
+def _(xp, input, size, mode, scales, align_corners, antialias, transposed):
+    return xp.empty((*input.shape[:2], *size), input.dtype)
+
+
 @resample.gradient("input")
 def _(grad, input_shape, mode, scales, align_corners, antialias, transposed):
     return resample.op(grad, tuple(input_shape[2:]), mode, scales, align_corners, antialias, not transposed)

@@ -619,10 +619,28 @@ def greatest_on_device(rows: Tensor, starts: Tensor) -> Tensor:
     count, bags = rows.shape[0], starts.shape[0] - 1
     if not count or not bags:
         return rows.new_zeros(bags, rows.shape[1])
-    bag = bag_of_each.op(starts, count).unsqueeze(1).expand(rows.shape)  # (M, D); behind the last for those of none
-    values = rows.detach()
-    most = values.new_zeros(bags + 1, rows.shape[1]).scatter_reduce(0, bag, values, "amax", include_self=False)
-    is_most = (values == most.gather(0, bag)) | values.isnan()
-    order = weft.arange(count, device=rows.device).unsqueeze(1)
-    first = bag.new_full(most.shape, count).scatter_reduce(0, bag, order.where(is_most, count), "amin")[:bags]
+    first = first_greatest(rows.detach(), bag_of_each.op(starts, count), bags)
     return rows.gather(0, first.clamp(max=count - 1)).masked_fill(first == count, 0)
+
+
+def first_greatest(values: Tensor, bag: Tensor, bags: int) -> Tensor:
+    """The number of the row that has each bag's greatest element of each column, the first of equal ones.
+
+    Parameters
+    ----------
+    values : Tensor, shape (M, D)
+    bag : Tensor of int64, shape (M,)
+        The number of each row's bag; ``bags`` for none.
+    bags : int
+
+    Returns
+    -------
+    Tensor of int64, shape (bags, D)
+        M for bags without rows.
+    """
+    count = values.shape[0]
+    bag = bag.unsqueeze(1).expand(values.shape)
+    most = values.new_zeros(bags + 1, values.shape[1]).scatter_reduce(0, bag, values, "amax", include_self=False)
+    is_most = (values == most.gather(0, bag)) | values.isnan()
+    order = weft.arange(count, device=values.device).unsqueeze(1)
+    return bag.new_full(most.shape, count).scatter_reduce(0, bag, order.where(is_most, count), "amin")[:bags]

@@ -129,7 +129,13 @@ def output_sizes(
     if scale_factor is None:
         if recompute:
             raise ValueError("interpolate: recompute_scale_factor is not meaningful with an explicit size.")
-        return sizes("interpolate", "size", listed, count), (None,) * count
+        try:
+            return sizes("interpolate", "size", listed, count), (None,) * count
+        except TypeError:
+            raise TypeError(
+                "interpolate: expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], "
+                f"but got size={given} with types {[type(each).__name__ for each in listed]}"
+            ) from None
     name = "scale_factor"
     factors = [float(number_in("interpolate", each, name) if isinstance(each, Tensor) else each) for each in listed]
     if not all(map(math.isfinite, factors)):

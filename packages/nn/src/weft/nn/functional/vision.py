@@ -224,12 +224,19 @@ def fold(
             f"input.size(1)={batched.shape[1]} and kernel_size={list(kernel)}"
         )
     out = window_places(spatial, kernel, dilation, padding, stride)
-    if min(out) < 1 or math.prod(out) != batched.shape[2]:
+    given = (
+        f"fold: Given output_size={list(spatial)}, kernel_size={list(kernel)}, dilation={list(dilation)}, padding="
+        f"{list(padding)}, stride={list(stride)}"
+    )
+    if min(out) < 1:
         raise RuntimeError(
-            f"fold: Given output_size={list(spatial)}, kernel_size={list(kernel)}, dilation={list(dilation)}, padding="
-            f"{list(padding)}, stride={list(stride)}, expected size of input's dimension 2 to match the calculated "
-            "number of "
-            f"sliding blocks {' * '.join(map(str, out))} = {math.prod(out)}, but got input.size(2)={batched.shape[2]}"
+            f"{given}, calculated shape of the array of sliding blocks as {list(out)}, which is too small "
+            "(non-positive): the windows do not fit into the output"
+        )
+    if math.prod(out) != batched.shape[2]:
+        raise RuntimeError(
+            f"{given}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{' * '.join(map(str, out))} = {math.prod(out)}, but got input.size(2)={batched.shape[2]}"
         )
     result = fold_op.op(batched, spatial, kernel, dilation, padding, stride, out)
     return result if input.ndim == 3 else result.squeeze(0)

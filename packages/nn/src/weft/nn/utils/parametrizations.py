@@ -215,9 +215,15 @@ class _SpectralNorm(Module):
         super().__init__()
         axes = weight.dim()
         if not -axes <= dim < axes:
-            raise IndexError(f"spectral_norm: dim must be in [{-axes}, {axes - 1}] but got {dim}")
+            raise IndexError(
+                f"spectral_norm: Dimension out of range (expected to be in range of [{-axes}, {axes - 1}] "
+                f"but got {dim})"
+            )
         if n_power_iterations <= 0:
-            raise ValueError(f"spectral_norm: expected n_power_iterations to be positive, but got {n_power_iterations}")
+            raise ValueError(
+                "spectral_norm: Expected n_power_iterations to be positive, but got "
+                f"n_power_iterations={n_power_iterations}"
+            )
         self.dim = dim % axes
         self.eps = eps
         if axes > 1:

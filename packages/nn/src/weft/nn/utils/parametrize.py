@@ -95,20 +95,20 @@ class ParametrizationList(ModuleList):
         self.is_tensor = isinstance(start, Tensor)
         if not self.is_tensor and not isinstance(start, Sequence):
             raise ValueError(
-                "register_parametrization: right_inverse must return a Tensor or a Sequence of tensors, got "
-                f"{type(start).__name__}"
+                "register_parametrization: 'right_inverse' must return a Tensor or a Sequence of tensors (list, "
+                f"tuple...). Got {type(start).__name__}"
             )
         starts = [start] if self.is_tensor else list(start)
         self.ntensors = len(starts)
         for value in starts:
             if not isinstance(value, Tensor):
                 raise ValueError(
-                    "register_parametrization: right_inverse must return a Tensor or a Sequence of tensors, got an "
-                    f"element of the sequence with type {type(value).__name__}"
+                    "register_parametrization: 'right_inverse' must return a Tensor or a Sequence of tensors (list, "
+                    f"tuple...). Got an element of the sequence with type {type(value).__name__}"
                 )
         if self.is_tensor and start.dtype != original.dtype:
             raise ValueError(
-                "register_parametrization: where right_inverse outputs one tensor, it may not change the dtype: "
+                "register_parametrization: When `right_inverse` outputs one tensor, it may not change the dtype: "
                 f"{original.dtype} became {start.dtype}"
             )
         before = original.data
@@ -143,22 +143,31 @@ class ParametrizationList(ModuleList):
             for module in reversed(list(self)):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(
-                        f"parametrize: {type(module).__name__} has no right_inverse, so that the tensor cannot be set"
+                        f"parametrization {type(module).__name__} does not implement right_inverse, so that the tensor "
+                        "cannot be set"
                     )
                 start = module.right_inverse(start)
             names = self._names()
             originals = [getattr(self, name) for name in names]
             parts = [start] if self.is_tensor else start
-            if not isinstance(parts, Sequence) or len(parts) != len(names):
+            if not isinstance(parts, Sequence):
                 raise ValueError(
-                    f"parametrize: right_inverse must return {len(names)} tensors, {', '.join(names)}; got "
-                    f"{type(start).__name__}{f' of {len(start)}' if isinstance(start, Sequence) else ''}"
+                    f"parametrize: 'right_inverse' must return a sequence of tensors. Got {type(start).__name__}."
+                )
+            if len(parts) != len(names):
+                raise ValueError(
+                    f"parametrize: 'right_inverse' must return a sequence of tensors of length {len(names)}, "
+                    f"{', '.join(names)}. Got a sequence of length {len(parts)}."
                 )
             for name, original, part in zip(names, originals, parts, strict=True):
-                if not isinstance(part, Tensor) or part.dtype != original.dtype:
+                if not isinstance(part, Tensor):
                     raise ValueError(
-                        f"parametrize: {name} must be a Tensor of dtype {original.dtype}; right_inverse gave "
-                        f"{part.dtype if isinstance(part, Tensor) else type(part).__name__}"
+                        f"parametrize: `right_inverse` should return a tensor for `{name}`. Got {type(part).__name__}"
+                    )
+                if part.dtype != original.dtype:
+                    raise ValueError(
+                        f"parametrize: the tensor returned by `right_inverse` has dtype {part.dtype} while `{name}` "
+                        f"has dtype {original.dtype}"
                     )
             for original, part in zip(originals, parts, strict=True):
                 if part.shape == original.shape:
@@ -268,14 +277,14 @@ def register_parametrization(
 
 def _check_unchanged(result: Any, like: Tensor, method: str) -> None:
     """Raise ValueError unless ``result`` is a tensor of the shape and dtype of another."""
-    what = f"register_parametrization: a parametrization{method}"
+    what = f"register_parametrization: A parametrization{method}"
     if not isinstance(result, Tensor):
-        raise ValueError(f"{what} must return a tensor, got {type(result).__name__}")
+        raise ValueError(f"{what} must return a tensor. Got {type(result).__name__}.")
     for name, found, wanted in (("dtype", result.dtype, like.dtype), ("shape", result.shape, like.shape)):
         if found != wanted:
             raise ValueError(
-                f"{what} may not change the {name}: what it returns must have the same {name}, but {wanted} became "
-                f"{found}; unsafe=True allows it"
+                f"{what} must return a tensor of the same {name}: Registering a parametrization may not change the "
+                f"{name} of the tensor, unless the `unsafe` flag is enabled, but {wanted} became {found}"
             )
 
 

@@ -193,7 +193,7 @@ def _check_lengths(lengths: list[int], steps: Tensor) -> None:
     if len(lengths) != steps.size(1):
         raise RuntimeError(f"pack_padded_sequence: {len(lengths)} lengths for a batch of {steps.size(1)} sequences")
     if min(lengths, default=0) <= 0:
-        raise RuntimeError(f"pack_padded_sequence: each sequence must have a length of at least 1, got {lengths}")
+        raise RuntimeError(f"pack_padded_sequence: Length of all samples has to be greater than 0, got {lengths}")
     if lengths != sorted(lengths, reverse=True):
         raise RuntimeError(
             f"pack_padded_sequence: lengths must be sorted in decreasing order when enforce_sorted is True, got "
@@ -287,7 +287,7 @@ def pad_sequence(
     """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
-            f"pad_sequence: expected iterable for input sequences, but got arg of type: {type(sequences).__name__}"
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences).__name__}"
         )
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"pad_sequence: padding_side should be either 'left' or 'right', got {padding_side!r}")

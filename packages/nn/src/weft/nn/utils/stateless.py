@@ -6,6 +6,7 @@ import warnings
 from contextlib import AbstractContextManager
 from typing import Any
 
+import weft
 from weft import Tensor, func
 from weft.nn.module import Module
 
@@ -39,7 +40,8 @@ def functional_call(
         For a `DataParallel`.
     """
     warnings.warn(
-        "functional_call: weft.nn.utils.stateless.functional_call is deprecated; use weft.func.functional_call",
+        f"functional_call: {weft.__name__}.nn.utils.stateless.functional_call is deprecated. Please use "
+        f"{weft.__name__}.func.functional_call",
         FutureWarning,
         stacklevel=2,
     )
