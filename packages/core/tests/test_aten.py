@@ -102,7 +102,7 @@ def test_chunk_cat_keeps_the_dimensions_before():
         ([(2,)], 0, 0, "positive num_chunks"),
         ([(0,), (3,)], 0, 1, "non-empty tensor"),
         ([(), ()], 0, 1, "zero-dimensional"),
-        ([], 0, 1, "non-empty list"),
+        ([], 0, 1, "non-empty input tensor list"),
     ],
 )
 def test_chunk_cat_refuses_what_does_not_fit_together(shapes, dim, chunks, words):

@@ -481,3 +481,11 @@ def test_a_gradient_that_is_no_number_stays_with_its_element(part, cotangent):
     x = weft.tensor([1.0, 2.0, 3.0], requires_grad=True)
     part(x).backward(weft.full(part(x).shape, cotangent))
     assert not math.isfinite(x.grad[0]) and x.grad[2] == 0
+
+
+def test_a_gradient_is_no_view_and_can_be_detached_in_place():
+    a, b = weft.randn(4, 8, requires_grad=True), weft.randn(1, 8, requires_grad=True)
+    (a - b).norm(dim=1).sum().backward()
+    for leaf in (a, b):
+        assert leaf.grad._base is None
+        assert leaf.grad.detach_() is leaf.grad

@@ -432,3 +432,165 @@ def test_no_gradient_passes_operations_and_adds_to_those_that_come_after_it():
     assert weft.equal(x.grad, 4 * x.detach())
     a, b = weft.ones(4, requires_grad=True).split(2)
     assert weft.autograd.grad(Nothing.apply(a).sum() + b.sum(), b)[0].tolist() == [1, 1]
+
+
+def test_gradcheck_refuses_sparse_outputs_and_hooks_that_undefined_gradients_break():
+    sparse = weft.eye(2, dtype=weft.float64).to_sparse().requires_grad_()
+    with pytest.raises(ValueError, match="Sparse output is not supported"):
+        weft.autograd.gradcheck(lambda x: x * 2, sparse)
+
+    def fail_at_none(grad):
+        if grad is None:
+            raise RuntimeError("no gradient")
+
+    def refuses_none(x):
+        y = x.clone()
+        y.register_hook(fail_at_none)
+        return y
+
+    x = weft.ones(1, dtype=weft.float64, requires_grad=True)
+    with (
+        pytest.warns(UserWarning, match="New undefined gradient support checking"),
+        pytest.raises(weft.autograd.GradcheckError, match="handle undefined output grads"),
+    ):
+        weft.autograd.gradcheck(refuses_none, x)
+
+
+class Alias(weft.autograd.Function):
+    """A view, by a custom function."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def test_a_write_to_a_view_of_a_custom_function_is_refused_whether_or_not_its_input_required_grad():
+    for x in (weft.ones(2), weft.ones(2, requires_grad=True).clone()):
+        with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
+            Alias.apply(x).add_(weft.ones(2, requires_grad=True))
+        with weft.no_grad():
+            view = Alias.apply(x).t_()
+        if x.requires_grad:
+            with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
+                view.add_(1)
+
+
+def test_one_of_several_outputs_of_a_custom_function_is_refused_as_such():
+    class Two(Alias):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x), x + 1
+
+    with pytest.raises(RuntimeError, match=r"Output 0 of TwoBackward is a view .* returns multiple views"):
+        Two.apply(weft.ones(2, requires_grad=True).clone())[0].add_(1)
+
+
+def test_only_inputs_are_marked_as_dirty():
+    class Makes(Alias):
+        @staticmethod
+        def forward(ctx, x):
+            made = x * 3
+            ctx.mark_dirty(made)
+            return made
+
+    class MakesView(Alias):
+        @staticmethod
+        def forward(ctx, x):
+            made = x.clone().view_as(x)
+            ctx.mark_dirty(made)
+            return made
+
+    x = weft.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="Only input Tensors should be given to ctx.mark_dirty"):
+        assert Makes.apply(x).tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="received a tensor that was not an input"):
+        MakesView.apply(x)
+
+
+def test_setup_context_gets_the_defaults_of_forward_and_backward_has_one_name():
+    class Power(weft.autograd.Function):
+        @classmethod
+        def forward(cls, x, exponent=3):
+            return x**exponent
+
+        @classmethod
+        def setup_context(cls, ctx, inputs, output):
+            x, ctx.exponent = inputs
+            ctx.save_for_backward(x)
+
+        @classmethod
+        def backward(cls, ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * ctx.exponent * x ** (ctx.exponent - 1), None
+
+    x = weft.tensor(2.0, requires_grad=True)
+    assert weft.autograd.grad(Power.apply(x), x)[0] == 12
+
+    class Twice(Alias):
+        @staticmethod
+        def vjp(ctx, grad):
+            return grad
+
+    with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp'"):
+        Twice.apply(x).backward()
+
+
+def dual_of_custom_function(forward, jvp):
+    """What a custom function gives for a dual tensor of 1 with the tangent 1, which is its second part."""
+    function = type("Custom", (weft.autograd.Function,), {"forward": staticmethod(forward), "jvp": staticmethod(jvp)})
+    tangent = weft.ones(2)
+    with weft.autograd.forward_ad.dual_level() as level:
+        assert level == 0
+        dual = weft.autograd.forward_ad.make_dual(weft.ones(2), tangent)
+        out = function.apply(dual)
+        return out is dual, *weft.autograd.forward_ad.unpack_dual(out), tangent
+
+
+def double_in_place(ctx, x):
+    ctx.mark_dirty(x)
+    return x.mul_(2)
+
+
+def test_jvp_of_a_function_in_place_changes_the_tangent_in_place():
+    same, value, tangent, given = dual_of_custom_function(double_in_place, lambda ctx, tangent: tangent.mul_(2))
+    assert same
+    assert tangent is given
+    assert (value.tolist(), tangent.tolist()) == ([2, 2], [2, 2])
+    for wrong in (lambda ctx, tangent: tangent * 2, lambda ctx, tangent: tangent):
+        with pytest.raises(RuntimeError, match="must modify the corresponding gradient inplace"):
+            dual_of_custom_function(double_in_place, wrong)
+
+
+def test_jvp_of_a_function_that_returns_a_view_returns_the_view_of_the_tangent():
+    def first(ctx, x):
+        return x[:1]
+
+    *_, tangent, given = dual_of_custom_function(first, lambda ctx, tangent: tangent[:1])
+    assert tangent._base is given
+    for wrong, message in (
+        (lambda ctx, tangent: tangent[:1].clone(), "jvp is not returning a view"),
+        (lambda ctx, tangent: tangent[:1].clone().view(1), "jvp is not returning a view of the given"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            dual_of_custom_function(first, wrong)
+
+
+def test_jvp_reads_what_was_saved_for_forward_and_gives_no_tangent_of_what_has_none():
+    def saves(ctx, x):
+        ctx.save_for_backward(x)
+        seen.append(ctx)
+        return x * 2
+
+    seen = []
+    dual_of_custom_function(saves, lambda ctx, tangent: seen.append(ctx.saved_tensors) or tangent)
+    assert seen[1:] == [()]
+
+    def indices(ctx, x):
+        return x.argsort()
+
+    with pytest.raises(RuntimeError, match="should return None at that position"):
+        dual_of_custom_function(indices, lambda ctx, tangent: tangent)

@@ -1,5 +1,7 @@
 """Hooks on tensors and nodes: when they run, what they see, what they may replace."""
 
+import warnings
+
 import pytest
 
 import weft
@@ -357,3 +359,30 @@ def test_an_optimizer_may_step_in_the_backward_pass():
     for weight, wanted in zip(layers.parameters(), expected):
         weft.testing.assert_close(weight.detach(), wanted)
         assert weight.grad is None
+
+
+def test_a_leafs_hook_sees_its_gradient_as_soon_as_it_is_complete():
+    order = []
+    x, y = weft.ones(2, requires_grad=True), weft.ones(2, requires_grad=True)
+    first, second = x.sin(), y.cos()
+    for name, each in {"x": x, "y": y, "first": first, "second": second}.items():
+        each.register_hook(lambda grad, name=name: order.append(name))
+    (first * second).sum().backward()
+    assert order == ["second", "y", "first", "x"]
+
+
+def test_a_hook_of_an_output_without_gradient_sees_none():
+    parts = weft.ones(3, requires_grad=True).unbind()
+    seen = []
+    parts[0].register_hook(seen.append)
+    parts[1].backward()
+    assert seen == [None]
+
+
+def test_a_gradient_that_is_differentiable_is_a_recorded_copy():
+    x, seed = weft.ones(2, requires_grad=True), weft.ones((), requires_grad=True)
+    with warnings.catch_warnings(action="ignore"):
+        x.sum().backward(seed, create_graph=True)
+    assert x.grad.grad_fn.name() == "CopyBackwards"
+    assert weft.autograd.grad(x.grad.sum(), seed)[0].item() == 2
+    x.grad = None

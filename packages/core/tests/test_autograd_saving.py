@@ -456,3 +456,29 @@ def test_copies_of_what_was_written_to_live_as_long_as_graphs_hold_them():
         assert len(context.cloned) == 1
         c.sum().backward()
         assert len(context.cloned) == 0
+
+
+def test_saved_tensors_are_made_by_nodes_and_can_be_refused_everywhere():
+    with pytest.raises(RuntimeError, match="from Python is forbidden"):
+        weft.autograd.SavedTensor()
+    y = weft.ones(2, requires_grad=True) * 1
+    product = y * y
+    saved = product.grad_fn._raw_saved_self
+    assert isinstance(saved, weft._C._autograd.SavedTensor)
+    product.sum().backward()
+    with pytest.raises(RuntimeError, match="after it has been freed"):
+        saved.register_hooks(lambda x: x, lambda x: x)
+    assert weft._C._autograd._saved_tensors_hooks_is_enabled()
+    with weft.autograd.graph.disable_saved_tensors_hooks("no"):
+        assert not weft._C._autograd._saved_tensors_hooks_is_enabled()
+
+
+def test_what_is_in_a_graph_is_a_node_though_no_class_derives_from_it():
+    Node = weft.autograd.graph.Node
+    y = weft.ones(2, requires_grad=True).exp()
+    assert isinstance(y.grad_fn, Node)
+    assert Node not in type(y.grad_fn).mro()
+    assert isinstance(y.grad_fn.next_functions[0][0], Node)
+    assert issubclass(weft._C._functions.DelayedError, Node)
+    assert not isinstance(y, Node)
+    assert not isinstance(Node, Node)

@@ -1,5 +1,6 @@
 """`weft._C`: names of PyTorch's compiled module, each for the libraries that use it."""
 
+import importlib
 import pickle
 
 import pytest
@@ -147,3 +148,95 @@ def test_setting_requires_grad_calls_no_override():
             return self
 
     assert weft.ones(2).as_subclass(Named).requires_grad_().requires_grad
+
+
+def test_a_backward_pass_tells_its_number_its_node_and_its_order():
+    """PyTorch's own tests ask; so does its checkpointing."""
+    seen = []
+
+    def look(grad):
+        node = _C._current_autograd_node()
+        order = [each.name() for each in _C._current_graph_task_execution_order()]
+        seen.append((_C._current_graph_task_id(), node.name(), order))
+
+    x = weft.ones(2, requires_grad=True)
+    y = x.exp().sin()
+    y.register_hook(look)
+    with weft.autograd.set_multithreading_enabled(False):
+        y.sum().backward(retain_graph=True)
+        y.sum().backward()
+    (first, node, order), (second, *_) = seen
+    assert (node, second - first) == ("SinBackward0", 1)
+    assert order == ["SumBackward0", "SinBackward0", "ExpBackward0", "torch::autograd::AccumulateGrad"]
+    assert (_C._current_graph_task_id(), _C._current_autograd_node()) == (-1, None)
+    with pytest.raises(RuntimeError, match="only be called during the backward pass"):
+        _C._current_graph_task_execution_order()
+
+
+def test_a_backward_pass_tells_which_nodes_it_comes_to():
+    x, y = weft.ones(2, requires_grad=True), weft.ones(2, requires_grad=True)
+    product = x * y
+    beside = product.exp()
+    accumulates_x, accumulates_y = (node for node, _ in product.grad_fn.next_functions)
+    asked = accumulates_x, accumulates_y, product.grad_fn, beside.grad_fn
+    found = []
+    product.register_hook(lambda grad: found.extend(map(_C._will_engine_execute_node, asked)))
+    product.sum().backward(inputs=(x,))
+    assert found == [True, False, True, False]
+    with pytest.raises(RuntimeError, match=r"currently running autograd\.grad\(\)"):
+        weft.autograd.grad(product.sum(), x)
+    with pytest.raises(RuntimeError, match="expects an grad_fn, but got Tensor"):
+        _C._will_engine_execute_node(x)
+
+
+def test_the_node_is_known_where_a_mode_sees_what_backward_computes():
+    class Log(weft.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            node = _C._current_autograd_node()
+            seen.append((str(func), node and node.name()))
+            return func(*args, **(kwargs or {}))
+
+    seen = []
+    y = weft.ones(2, requires_grad=True).mul(2).sum()
+    with Log():
+        y.backward()
+    assert seen[:3] == [
+        ("aten.ones_like.default", None),
+        ("aten.expand.default", "SumBackward0"),
+        ("aten.mul.Tensor", "MulBackward0"),
+    ]
+
+
+def test_functions_of_the_graph_stop_gradients_or_raise():
+    x = weft.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Boom"):
+        _C._functions.DelayedError("Boom", 1)(x).sum().backward()
+    _C._functions.UndefinedGrad()(x * 2).sum().backward()
+    assert x.grad is None
+    assert isinstance((x * 2).grad_fn.next_functions[0][0], _C._functions.AccumulateGrad)
+
+
+def test_versions_are_set_and_references_do_not_hold():
+    x = weft.ones(2)
+    x.add_(1)
+    _C._autograd._unsafe_set_version_counter((x,), (0,))
+    assert x._version == 0
+    with pytest.raises(RuntimeError, match="below 0: -1"):
+        _C._autograd._unsafe_set_version_counter((x,), (-1,))
+    reference = _C._WeakTensorRef(x)
+    assert not reference.expired()
+    del x
+    assert reference.expired()
+
+
+def test_onednn_is_switched_by_the_name_of_pytorchs_tests(monkeypatch):
+    monkeypatch.setattr(weft.backends.mkldnn, "enabled", True)
+    _C._set_mkldnn_enabled(False)
+    assert weft.backends.mkldnn.enabled is _C._get_mkldnn_enabled() is False
+
+
+def test_the_compiled_module_reads_and_sets_whether_memory_is_filled() -> None:
+    module = importlib.import_module("weft.utils.deterministic")
+    for mode in (False, True):
+        _C._set_deterministic_fill_uninitialized_memory(mode)
+        assert module.fill_uninitialized_memory is _C._get_deterministic_fill_uninitialized_memory() is mode

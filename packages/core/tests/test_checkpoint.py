@@ -1,12 +1,19 @@
 """Checkpointing: what is computed again, when it ends, in which contexts, and what is checked."""
 
+import contextlib
 from contextlib import contextmanager
 
 import pytest
 
 import weft
 from weft.utils import checkpoint as checkpoints
-from weft.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential, set_checkpoint_early_stop
+from weft.utils.checkpoint import (
+    CheckpointError,
+    GraphExecGroup,
+    checkpoint,
+    checkpoint_sequential,
+    set_checkpoint_early_stop,
+)
 
 
 class Traced:
@@ -177,3 +184,67 @@ def test_a_choice_of_ops_to_keep_changes_no_number():
     assert weft.allclose(x.grad, x.exp().cos() * x.exp())
     with pytest.raises(TypeError, match="either a function or a list"):
         kept(3)
+
+
+def test_a_backward_that_reads_what_was_saved_twice_is_an_error():
+    class Twice(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return ctx.saved_tensors[0] * ctx.saved_tensors[0]
+
+    y = checkpoint(lambda x: Twice.apply(x * 3), weft.ones(2, requires_grad=True), use_reentrant=False)
+    with pytest.raises(RuntimeError, match="already unpacked once"):
+        y.sum().backward()
+
+
+def test_passes_of_a_group_compute_again_once():
+    calls = []
+
+    def both(x):
+        calls.append(x)
+        middle = x.sin().cos()
+        return middle, middle.sin().cos()
+
+    x = weft.ones(2, requires_grad=True)
+    for block, count in ((GraphExecGroup(), 2), (contextlib.nullcontext(), 3)):
+        calls.clear()
+        y, z = checkpoint(both, x, use_reentrant=False)
+        with block:
+            (middle,) = weft.autograd.grad(z.sum(), y)
+            weft.autograd.grad(y, x, middle)
+        assert len(calls) == count
+    out = checkpoint(both, x, use_reentrant=False)[0].sum()
+    with GraphExecGroup():
+        out.backward(retain_graph=True)
+        with pytest.raises(RuntimeError, match="Performing two backward calls that overlap"):
+            out.backward()
+        with pytest.raises(RuntimeError, match="cannot be nested"), GraphExecGroup():
+            pass
+
+
+def test_what_needs_no_gradient_is_itself_in_the_second_computation():
+    class Keep(weft.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, constant):
+            ctx.save_for_backward(constant)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            seen.append(ctx.saved_tensors[0])
+            return grad, None
+
+    seen, constant = [], weft.ones(2)
+    checkpoint(Keep.apply, weft.ones(2, requires_grad=True), constant, use_reentrant=False).sum().backward()
+    assert seen[0] is constant
+
+
+def test_the_device_of_a_checkpoint_is_that_of_its_arguments():
+    here, meta = weft.ones(1), weft.ones(1, device="meta")
+    assert checkpoints._infer_device_type(here) == checkpoints.DefaultDeviceType.get_device_type()
+    assert checkpoints._infer_device_type([{"a": meta}], here) == "meta"

@@ -88,3 +88,11 @@ def test_names_of_devices_and_storages_that_tensordict_asks():
     assert _utils._get_available_device_type() in (None, "cuda")
     assert _utils._get_device_module("cpu") is weft.cpu
     assert isinstance(weft.ones(2).untyped_storage(), weft.StorageBase)
+
+
+def test_vmap_has_its_first_name_too():
+    x = weft.arange(6.0).view(2, 3)
+    with pytest.warns(FutureWarning, match=r"Please use `weft\.vmap` instead"):
+        mapped = weft._vmap_internals.vmap(weft.sum)
+    assert mapped(x).tolist() == weft.vmap(weft.sum)(x).tolist()
+    assert weft._vmap_internals._vmap(weft.sum, 1)(x).tolist() == x.sum(0).tolist()

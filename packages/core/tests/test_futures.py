@@ -1,5 +1,6 @@
 """Futures: one result, set once, for all that wait for it."""
 
+import pickle
 import threading
 
 import pytest
@@ -65,3 +66,13 @@ def test_several_futures_are_collected_when_the_last_is_done():
     for wrong in (3, [1]):
         with pytest.raises(TypeError):
             collect_all(wrong)
+
+
+def test_a_future_is_not_pickled():
+    with pytest.raises(RuntimeError, match="Can not pickle"):
+        pickle.dumps(weft.futures.Future())
+
+
+def test_devices_of_a_future_have_indices():
+    with pytest.raises(ValueError, match="Expected devices to have indices"):
+        weft.futures.Future(devices=[weft.device("cpu")])

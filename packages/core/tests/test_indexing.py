@@ -393,3 +393,26 @@ def test_index_put_takes_tensors_and_nothing_else():
     x = weft.zeros(2, 3)
     with pytest.raises(TypeError, match="expected Tensor as element 0"):
         x.index_put_((None, weft.tensor([0])), weft.tensor(1.0))
+
+
+class Calls(weft.library.Interceptor):
+    """Keeps the writes at positions that run, as calls that can be repeated."""
+
+    def __init__(self):
+        self.seen = []
+
+    def before(self, op, args):
+        if op.name == "core::index_put_":
+            self.seen.append((op, args))
+
+
+def test_a_write_at_positions_is_one_op_whichever_way_it_is_written():
+    positions, calls, tensor, again = weft.tensor([1, 1]), Calls(), weft.zeros(2, 3), weft.zeros(2, 3)
+    with calls:
+        tensor[:, positions] = 3.0
+        tensor.index_put_((positions, positions), weft.tensor([1.0, 2.0]), accumulate=True)
+    assert [list(args)[:3] for _, args in calls.seen] == [["input", "indices", "values"]] * 2
+    assert [args.get("accumulate", False) for _, args in calls.seen] == [False, True]
+    for op, args in calls.seen:
+        op(**{**args, "input": again})
+    assert tensor.tolist() == again.tolist() == [[0, 3, 0], [0, 6, 0]]

@@ -651,3 +651,13 @@ def test_a_write_as_a_function_has_the_gradients_of_what_stays_and_of_what_is_wr
     assert weft.equal(set_basic(whole, source, key), written)
     assert weft.autograd.gradcheck(lambda *values: set_basic(*values, key), (whole, source))
     assert weft.autograd.gradgradcheck(lambda *values: set_basic(*values, key), (whole, source))
+
+
+@pytest.mark.parametrize(("mode", "block"), [(weft.no_grad, "no_grad block"), (weft.inference_mode, "inference_mode")])
+def test_a_view_of_a_leaf_that_is_an_unrecorded_view_itself_is_not_written_to(mode, block):
+    x = weft.zeros(2)
+    with mode():
+        leaf = x.view(2)
+    view = leaf.requires_grad_().view(2)
+    with pytest.raises(RuntimeError, match=f"a view of a view .* is being .* inside the {block}"):
+        view.add_(1)

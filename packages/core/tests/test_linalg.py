@@ -618,3 +618,26 @@ def test_dot_says_what_its_operands_are():
 def test_norms_without_an_identity_refuse_dims_without_elements(norm, order):
     with pytest.raises(RuntimeError, match="does not have an identity"):
         norm(weft.zeros(2, 0, 3), order, dim=1)
+
+
+@pytest.mark.parametrize(("equation", "operands", "words"), [
+    ("a1", [weft.ones(2, 2)], "invalid subscript given at index 1 in the equation string"),
+    ("a.", [weft.ones(2)], "found '.' for operand 0 that is not part of any ellipsis"),
+    ("a...b...", [weft.ones(2, 2)], "found '.' for operand 0 for which an ellipsis was already found"),
+    ("a->.", [weft.ones(2)], "found '.' for output that is not part of any ellipsis"),
+    ("abc...", [weft.ones(2, 2)], "is more than the number of dimensions"),
+    ("b,aa", [weft.ones(2), weft.ones(2, 3)], "subscript a is repeated for operand 1 but"),
+    ("a,a", [weft.ones(2), weft.ones(3)], "size 3 for operand 1 which does not broadcast with previously seen size 2"),
+])  # fmt: skip
+def test_einsum_names_the_term_that_is_wrong(equation, operands, words):
+    with pytest.raises(RuntimeError, match=words):
+        weft.einsum(equation, *operands)
+
+
+def test_functions_of_matrices_name_the_shapes_that_they_want():
+    with pytest.raises(RuntimeError, match="expected a tensor with 2 or more dimensions"):
+        weft.linalg.pinv(weft.ones(3))
+    with pytest.raises(RuntimeError, match=r"prod\(self.shape\[:other.ndim\]\), but got 6 != 4"):
+        weft.linalg.tensorsolve(weft.ones(2, 3, 6), weft.ones(2, 2))
+    with pytest.raises(RuntimeError, match="dim must be a 2-tuple"):
+        weft.linalg.norm(weft.ones(3, 3), "nuc", 0)

@@ -1,5 +1,7 @@
 """Channels last stays through pointwise operations, copies and conversions; strides are PyTorch's."""
 
+from typing import Any
+
 import pytest
 
 import weft
@@ -137,3 +139,9 @@ def test_a_copy_in_another_order_is_no_view(image):
         assert copy._version == 0
         copy.mul_(2).sum().backward()
     assert weft.equal(x.grad[1], weft.full((3, 4, 5), 6.0))
+
+
+@pytest.mark.parametrize("like", [weft.empty_like, weft.zeros_like, weft.ones_like, lambda x: weft.full_like(x, 2)])
+def test_a_tensor_like_one_with_gaps_is_dense_in_its_order(like: Any) -> None:
+    sliced = weft.rand(4, 3, 8, 8).contiguous(memory_format=weft.channels_last)[..., ::2, ::2]
+    assert like(sliced).stride() == sliced.clone().stride() == (48, 1, 12, 3)

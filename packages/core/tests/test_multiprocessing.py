@@ -291,3 +291,15 @@ def test_spawn_warns_of_another_start_method():
 
 def exit_quietly(rank):
     pass
+
+
+def test_a_weak_reference_to_a_storage_is_of_its_memory():
+    from weft.multiprocessing.reductions import StorageWeakRef
+
+    x = weft.ones(3)
+    first, second = StorageWeakRef(x.untyped_storage()), StorageWeakRef(x[1:].untyped_storage())
+    assert first == second
+    assert len({first, second, StorageWeakRef(weft.ones(3).untyped_storage())}) == 2
+    assert not first.expired()
+    del x
+    assert first.expired()

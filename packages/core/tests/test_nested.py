@@ -325,3 +325,13 @@ def test_strided_gradients_agree_with_differences():
 def test_what_nested_tensors_refuse(jagged, call, error, message):
     with pytest.raises(error, match=message):
         call(jagged)
+
+
+def test_a_mask_says_how_long_the_sequences_of_a_nested_tensor_are():
+    steps = weft.arange(12.0).reshape(2, 3, 2)
+    mask = weft.tensor([[True, True, False], [True, True, True]])
+    nested = weft._nested_tensor_from_mask(steps, mask)
+    assert nested.to_padded_tensor(0.0).equal(steps.masked_fill(~mask[:, :, None], 0.0))
+    for wrong in (mask.float(), mask[:, :2], mask[:, :, None], ~mask):
+        with pytest.raises(RuntimeError, match="_nested_tensor_from_mask"):
+            weft._nested_tensor_from_mask(steps, wrong)

@@ -88,7 +88,7 @@ def test_small_negative_values_wrap_around_in_unsigned_integers():
 
 def test_a_wrong_out_leaves_the_others_as_they_were():
     values, where = weft.zeros(2), weft.zeros(2)
-    with pytest.raises(RuntimeError, match=r"max: Expected out tensor to have dtype weft.int64"):
+    with pytest.raises(RuntimeError, match=r"max: Expected out tensor to have dtype long int"):
         weft.max(weft.ones(2, 3), 1, out=(values, where))
     assert values.tolist() == [0.0, 0.0]
 
@@ -146,3 +146,20 @@ def test_functions_that_only_move_elements_on_their_axis_write_into_their_own_dt
         if other != dtype:
             with pytest.raises(RuntimeError, match="dtype"):
                 function(x, out=weft.empty(3, dtype=getattr(weft, other)))
+
+
+def test_the_warning_of_a_resized_output_is_found_by_its_first_words():
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+        weft.add(weft.ones(3), 1, out=weft.empty(2))
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: weft.linalg.inv(weft.eye(2), out=weft.empty(2, 2, dtype=weft.int32)), "dtype float, but got int instead"),
+    (lambda: weft.signbit(weft.ones(2), out=weft.empty(2)), "does not support non-boolean outputs"),
+    (lambda: weft.all(weft.ones(2, 2), 0, out=weft.empty(2)), "all only supports bool tensor for result, got: Float"),
+    (lambda: weft.fft.fft(weft.ones(2), out=weft.empty(2)), "fft expects a complex output tensor, but got Float"),
+    (lambda: weft.float_power(weft.ones(2), 2, out=weft.empty(2)), "operation's result requires dtype Double"),
+])  # fmt: skip
+def test_an_output_of_another_dtype_is_refused_in_pytorchs_words(call, words):
+    with pytest.raises(RuntimeError, match=words):
+        call()

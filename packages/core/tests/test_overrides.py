@@ -428,3 +428,12 @@ def test_functions_pay_nothing_for_a_class_of_which_there_is_no_tensor():
         "assert weft.exp.__code__ is not before and type(weft.exp(x)) is Logged"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_modes_that_are_active_are_known():
+    first, second = weft.overrides.BaseTorchFunctionMode(), weft.overrides.BaseTorchFunctionMode()
+    assert weft.overrides._get_current_function_mode() is None
+    with first, second:
+        assert weft.overrides._get_current_function_mode() is second
+        assert weft.overrides._get_current_function_mode_stack() == [first, second]
+    assert weft.overrides._get_current_function_mode_stack() == []

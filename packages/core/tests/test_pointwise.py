@@ -303,3 +303,16 @@ def test_a_number_by_a_tensor_is_its_reciprocal_times_the_number(dtype):
     assert not weft.equal(3 / x, weft.full_like(x, 3) / x)
     with pytest.raises(TypeError, match="unsupported operand"):
         "3" / x
+
+
+@pytest.mark.parametrize(("function", "argument", "words"), [
+    (weft.sign, weft.tensor([1j]), "is not intended to support complex numbers"),
+    (weft.isposinf, weft.tensor([1j]), "isposinf does not support complex inputs"),
+    (weft.floor, weft.tensor([1j]), "floor is not supported for complex inputs"),
+    (weft.deg2rad, weft.tensor([1j]), "deg2rad is not supported for complex tensors"),
+    (weft.frexp, weft.tensor([1]), "only supports floating-point dtypes"),
+    (weft.relu, weft.tensor([True]), "Boolean inputs not supported for relu"),
+])  # fmt: skip
+def test_a_dtype_that_an_op_does_not_take_is_refused_with_the_reason(function, argument, words):
+    with pytest.raises(RuntimeError, match=words):
+        function(argument)

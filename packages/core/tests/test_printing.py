@@ -229,3 +229,11 @@ def test_pytorchs_module_for_printing_by_its_name():  # torch_geometric.io.off
         assert module.PRINT_OPTS.threshold == 5
     assert module._tensor_str(weft.tensor([1.0, 2.5]), indent=0) == "[1.0000, 2.5000]"
     assert module._tensor_str(weft.ones(0), 0) == "[]"
+
+
+def test_a_view_whose_history_is_lost_prints_as_invalid():
+    a = weft.ones(1, requires_grad=True)
+    with weft.no_grad():
+        b = a[:]
+        b *= 2
+    assert repr(b) == "tensor([2.], grad_fn=<Invalid>)"

@@ -403,3 +403,15 @@ def test_marks_for_other_tools_are_refused():
 def test_a_range_wants_a_name():
     with pytest.raises(TypeError, match="record_function: name must be a str"):
         record_function(3)
+
+
+def test_events_that_programs_make_are_sorted_into_each_other_and_summed_up():
+    from weft.autograd.profiler_util import EventList, FunctionEvent, FunctionEventAvg
+
+    spans = [("outer", 1, 0, 4), ("f", 1, 1, 2), ("f", 1, 2, 4), ("f", 2, 0, 1)]
+    events = EventList(FunctionEvent(number, *span) for number, span in enumerate(spans))
+    events._populate_cpu_children()
+    assert [sorted(child.id for child in event.cpu_children) for event in events] == [[1, 2], [], [], []]
+    average = FunctionEventAvg()
+    average.add(events[1]).add(events[3])
+    assert (average.key, average.count, average.cpu_time_total, average.cpu_time) == ("f", 2, 2, 1)

@@ -504,7 +504,7 @@ WRONG = [
     (lambda: weft.empty(3, dtype=weft.complex64).random_(), NotImplementedError, "ComplexFloat"),
     (lambda: weft.multinomial(weft.rand(2, 2, 2), 1), RuntimeError, "1 or 2 dim"),
     (lambda: weft.multinomial(weft.rand(3), 4), RuntimeError, "replacement"),
-    (lambda: weft.multinomial(weft.rand(3), 0), RuntimeError, "num_samples <= 0"),
+    (lambda: weft.multinomial(weft.rand(3), 0), RuntimeError, "n_sample <= 0"),
     (lambda: weft.multinomial(weft.tensor([1, 2]), 1), RuntimeError, "floating"),
     (lambda: weft.multinomial(weft.tensor([1.0, -2.0]), 1), RuntimeError, "element < 0"),
     (lambda: weft.multinomial(weft.zeros(2), 1), RuntimeError, "sum of probabilities <= 0"),

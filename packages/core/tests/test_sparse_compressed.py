@@ -159,13 +159,15 @@ def test_terms_of_a_product_are_reduced_otherwise(dense, reduce):  # torch_geome
 
 
 @pytest.mark.parametrize("make", ["to_sparse", "to_sparse_csr"])
-def test_gradcheck_takes_and_returns_sparse_tensors(dense, make):
+def test_gradcheck_takes_sparse_tensors_and_no_sparse_results(dense, make):
     sparse = getattr(dense, make)().requires_grad_()
-    assert gradcheck(lambda a: a * 2 + a, sparse, masked=True)
+    assert gradcheck(lambda a: (a * 2 + a).to_dense(), sparse, masked=True)
     assert gradcheck(lambda a: a.sin().to_dense(), sparse)
-    assert gradgradcheck(lambda a: a @ a.t(), sparse)
+    assert gradgradcheck(lambda a: (a @ a.t()).to_dense(), sparse)
     with pytest.raises(RuntimeError, match="mismatch"):
-        gradcheck(lambda a: a * a.detach(), sparse)
+        gradcheck(lambda a: (a * a.detach()).to_dense(), sparse)
+    with pytest.raises(ValueError, match="Sparse output is not supported"):
+        gradcheck(lambda a: a * 2, sparse)
 
 
 def test_batches_of_matrices_multiply_dense_ones():
@@ -414,3 +416,11 @@ def test_products_and_solutions_leave_their_operands_as_they_are(transposed):
         warnings.simplefilter("ignore")
         fixed = weft.from_numpy(array)
     assert weft.allclose(csr_solve.op(fixed, crow, col, product, transposed), other)
+
+
+def test_methods_of_compressed_tensors_are_found_by_the_class_of_all_tensors():
+    matrix = weft.eye(2).to_sparse_csr()
+    assert weft.Tensor.crow_indices(matrix).tolist() == [0, 1, 2]
+    assert weft.Tensor.col_indices(matrix).tolist() == [0, 1]
+    with pytest.raises(RuntimeError, match="ccol_indices"):
+        weft.Tensor.ccol_indices(matrix)

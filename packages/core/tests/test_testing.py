@@ -100,7 +100,7 @@ def test_a_made_tensor_may_be_noncontiguous_without_zeros_and_require_grad():
     assert not make_tensor(3, 4, dtype=weft.float32, device="cpu", noncontiguous=True).is_contiguous()
     assert bool((make_tensor(100, dtype=weft.int64, device="cpu", low=0, high=2, exclude_zero=True) == 1).all())
     assert make_tensor(2, dtype=weft.float32, device="cpu", requires_grad=True).requires_grad
-    with pytest.raises(ValueError, match="low must be less than high"):
+    with pytest.raises(ValueError, match="`low` must be less than `high`"):
         make_tensor(2, dtype=weft.int32, device="cpu", low=1, high=1)
 
 
@@ -268,6 +268,33 @@ def test_values_that_no_pair_takes_are_a_type_error():
 
 def test_floats_may_be_drawn_from_one_number_with_a_warning():
     """As torchvision's tests of the focal loss do."""
-    with pytest.warns(FutureWarning, match=r"low and high are both 2\.0"):
+    with pytest.warns(FutureWarning, match=r"low==high.*both are 2\.0"):
         made = make_tensor(3, dtype=weft.float32, device="cpu", low=2.0, high=2.0)
     assert made.tolist() == [2, 2, 2]
+
+
+def test_generators_are_put_back_after_a_block():
+    from weft.testing import _utils
+
+    weft.manual_seed(3)
+    with _utils.freeze_rng_state():
+        inside = weft.rand(2)
+    seeded = _utils.wrapper_set_seed(weft.rand, 2)
+    assert inside.equal(weft.rand(2))
+    assert seeded.equal(_utils.wrapper_set_seed(weft.rand, 2))
+
+
+@pytest.mark.parametrize(("options", "words"), [
+    ({"low": float("nan")}, "`low` and `high` cannot be NaN"),
+    ({"low": 5, "high": 4}, "`low` must be less than `high`, but got 5 >= 4"),
+    ({"dtype": weft.uint8, "low": 300, "high": 400}, r"only supports \[0, 256\)"),
+    ({"dtype": weft.int64, "requires_grad": True}, "is not supported for boolean and integral dtypes"),
+    ({"noncontiguous": True, "memory_format": weft.channels_last}, "mutually exclusive"),
+])  # fmt: skip
+def test_make_tensor_refuses_options_that_contradict_each_other(options, words):
+    with pytest.raises(ValueError, match=words):
+        make_tensor((2,), **{"dtype": weft.float32, "device": "cpu"} | options)
+
+
+def test_make_tensor_draws_from_the_part_of_an_interval_that_a_dtype_has():
+    assert make_tensor((50,), dtype=weft.uint8, device="cpu", low=-300, high=2).max() < 2

@@ -44,3 +44,40 @@ def test_a_path_is_joined_as_torchvisions_suite_asks():
     from weft._utils_internal import get_file_path_2
 
     assert get_file_path_2("assets", "image.png") == os.path.join("assets", "image.png")
+
+
+def test_a_function_that_is_decorated_with_a_device_makes_its_tensors_there():
+    from weft.utils._device import set_device
+
+    assert set_device("meta")(lambda: weft.empty(3))().is_meta
+    assert not weft.empty(3).is_meta
+
+
+def test_calls_are_captured_in_short_forms():
+    from weft.utils import _traceback
+
+    with _traceback.report_compile_source_on_error():
+        captured = _traceback.CapturedTraceback.extract()
+    assert captured.summary()[-1].name == "test_calls_are_captured_in_short_forms"
+    assert _traceback.CapturedTraceback.format_all([captured]) == [captured.format()]
+    assert _traceback.shorten_filename("/one/two/three.py", base="/one/four") == "two/three.py"
+    try:
+        raise ValueError
+    except ValueError as error:
+        assert _traceback.format_traceback_short(error.__traceback__).endswith("captured_in_short_forms")
+    captured.cleanup()
+    assert captured.format() == []
+
+
+def test_versions_of_modules_are_compared_as_far_as_asked():
+    from types import SimpleNamespace
+
+    from weft.serialization import check_module_version_greater_or_equal as at_least
+
+    assert at_least(SimpleNamespace(__name__="m", __version__="2.0.1"), (2, 0))
+    assert not at_least(SimpleNamespace(__name__="m", __version__="1.9"), (2, 0))
+    odd = SimpleNamespace(__name__="m", __version__="odd")
+    with pytest.raises(RuntimeError, match="'m' module version string is malformed 'odd'"):
+        at_least(odd, (1, 0))
+    with pytest.warns(UserWarning, match="continuing assuming"):
+        assert at_least(odd, (1, 0), error_if_malformed=False)

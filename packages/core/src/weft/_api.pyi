@@ -134,6 +134,7 @@ from weft.nn.functional import pixel_unshuffle as pixel_unshuffle
 from weft.nn.functional import prelu as prelu
 from weft.nn.functional import rms_norm as rms_norm
 from weft.nn.functional import selu_ as selu_
+from weft.nn.toplevel import _grid_sampler_2d_cpu_fallback as _grid_sampler_2d_cpu_fallback
 from weft.nn.toplevel import _native_batch_norm_legit as _native_batch_norm_legit
 from weft.nn.toplevel import adaptive_max_pool1d as adaptive_max_pool1d
 from weft.nn.toplevel import affine_grid_generator as affine_grid_generator
@@ -183,6 +184,8 @@ from weft.nn.toplevel import selu as selu
 from weft.nn.toplevel import threshold as threshold
 from weft.nn.toplevel import threshold_ as threshold_
 from weft.nn.toplevel import triplet_margin_loss as triplet_margin_loss
+from weft.nn.functional._aten_functions import _masked_softmax as _masked_softmax
+from weft.nn.functional._aten_functions import _scaled_dot_product_attention_math as _scaled_dot_product_attention_math
 from weft.nn.functional.quantized import _int_conv1d as _int_conv1d
 from weft.nn.functional.quantized import _int_conv2d as _int_conv2d
 from weft.nn.functional.quantized import _int_conv3d as _int_conv3d
@@ -239,6 +242,9 @@ from weft._checks import _check_type as _check_type
 from weft._checks import _check_value as _check_value
 from weft._checks import _check_with as _check_with
 from weft.compiler import compile as compile
+from weft.ops._aten_functions import _log_softmax as _log_softmax
+from weft.ops._aten_functions import _softmax as _softmax
+from weft.nested._construction import _nested_tensor_from_mask as _nested_tensor_from_mask
 from weft.ops.indexing import _unsafe_masked_index as _unsafe_masked_index
 from weft.ops.indexing import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
 from weft.ops.joining import _chunk_cat as _chunk_cat

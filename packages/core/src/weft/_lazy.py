@@ -74,6 +74,8 @@ _foreach_sign _foreach_sign_ _foreach_sin _foreach_sin_ _foreach_sinh _foreach_s
 _foreach_sub _foreach_sub_ _foreach_tan _foreach_tan_ _foreach_tanh _foreach_tanh_ _foreach_trunc _foreach_trunc_
 _foreach_zero_
 """,
+    "weft.ops._aten_functions": "_log_softmax _softmax",
+    "weft.nested._construction": "_nested_tensor_from_mask",
     "weft.ops.indexing": "_unsafe_masked_index _unsafe_masked_index_put_accumulate",
     "weft.ops.joining": "_chunk_cat",
     "weft.ops.matrices": "_int_mm",
@@ -114,6 +116,7 @@ sym_sqrt sym_sum
 }
 PRIVATE = {
     "weft._C",
+    "weft._VF",
     "weft.__config__",
     "weft.__future__",
     "weft._custom_ops",
@@ -123,6 +126,9 @@ PRIVATE = {
     "weft._tensor_str",
     "weft._utils",
     "weft._utils_internal",
+    "weft._vmap_internals",
+    "weft.utils._python_dispatch",
+    "weft.utils._pytree",
 }  # modules that programs touch all the same
 HOMES = {name: home for home, names in LAZY.items() for name in names.split()}
 HOMES |= {name: f"weft.ops.{family}" for family, names in FUNCTIONS.items() for name in names.split()}

@@ -263,6 +263,9 @@ class Methods(TensorBase):
 
     _execution_engine: Any
 
+    def _fix_weakref(self) -> None:
+        """Do nothing: a weak reference to a tensor stays good. PyTorch's programs call it after they follow one."""
+
     @property
     def _grad_fn(self) -> Any: ...
 

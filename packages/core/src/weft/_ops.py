@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from weft._interception.interceptors import operations
 from weft._interception.torch_dispatch import call_overload
+from weft._lazy import portions
 from weft.ops._registry import registry
 from weft.ops._schema import FunctionSchema
 
@@ -205,9 +206,13 @@ class Namespace:
     def find(self, name: str) -> OpOverloadPacket | None:
         """The operator of a name; None if there is none."""
         full = f"{self.name}::{name}"
+        op = registry.get(full) or operations.get(full)
+        if full not in defined and op is None:
+            for portion in portions():
+                if self.name in getattr(portion, "OPERATORS", {}):
+                    importlib.import_module(portion.OPERATORS[self.name])
         if full in defined:
             return defined[full]
-        op = registry.get(full) or operations.get(full)
         return None if op is None else OwnOverloads(self.name, name, op)
 
     def __dir__(self) -> list[str]:

@@ -11,7 +11,7 @@ def removed(name: str, advice: str) -> Any:
     """A function that raises RuntimeError with advice."""
 
     def function(*args: Any, **kwargs: Any) -> NoReturn:
-        raise RuntimeError(f"{name}: was deprecated in PyTorch 1.9 and is now removed. {advice}")
+        raise RuntimeError(f"{name}: This function was deprecated since version 1.9 and is now removed. {advice}")
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Removed. {advice}"

@@ -94,7 +94,11 @@ def several_dims(name: str, input: Any, s: Any, dim: Any, halved: bool = False) 
     if s is not None:
         s = integers(name, s if isinstance(s, (tuple, list)) else (s,), "s")
     if dim is not None:
-        dims = wrap_dims(name, tuple(dim), input.ndim)
+        if dim and not input.ndim:
+            raise IndexError(f"{name}: Dimension specified as {dim[0]} but tensor has no dimensions")
+        dims = tuple(wrap_dim(name, each, input.ndim) for each in dim)
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"{name}: FFT dims must be unique, got {tuple(dim)}")
         if s is not None and len(s) != len(dims):
             raise RuntimeError(f"{name}: When given, dim and shape arguments must have the same length; got {dim}, {s}")
     elif s is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
+
+from weft._devices.devices import device
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
@@ -31,10 +33,23 @@ class Future(Generic[T]):
     """
 
     def __init__(self, *, devices: Sequence[Any] | None = None) -> None:
+        for each in devices or ():
+            if device(each).index is None:
+                raise ValueError(f"Future: Expected devices to have indices, got {each}")
         self._condition = threading.Condition()
         self._callbacks: list[Callable[[], None]] | None = []  # None once there is a result
         self._result: Any = None
         self._error: BaseException | None = None
+
+    def __reduce__(self) -> NoReturn:
+        """Raise: threads that wait cannot be written.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
+        raise RuntimeError("Can not pickle weft.futures.Future: threads wait for it; wait() for its result instead")
 
     def done(self) -> bool:
         """Whether there is a result or an error."""

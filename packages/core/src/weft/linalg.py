@@ -851,6 +851,11 @@ def pinv(
     tensor([[0.5000, 0.0000],
             [0.0000, 0.0000]])
     """
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"linalg.pinv({input.dtype.scalar_type_name}{{{list(input.shape)}}}): expected a tensor with 2 or more "
+            "dimensions of float, double, cfloat or cdouble types"
+        )
     (check_square if hermitian else check_matrix)("linalg.pinv", input)
     for name, value in (("atol", atol), ("rtol", rtol), ("rcond", rcond)):
         if isinstance(value, TensorBase) and value._requires_grad and local.grad_enabled:
@@ -1036,7 +1041,10 @@ def matrix_norm(
     """
     name = "linalg.matrix_norm"
     if not isinstance(dim, (tuple, list)):
-        raise TypeError(f"{name}(): argument 'dim' must be tuple of ints, not {type(dim).__name__}")
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got (Tensor, {type(ord).__name__}, "
+            f"dim={type(dim).__name__}): argument 'dim' must be tuple of ints, not {type(dim).__name__}"
+        )
     if ord is None:
         raise TypeError(f"{name}(): argument 'ord' must be a number or a str, not NoneType")
     if len(dim) != 2:
@@ -1105,7 +1113,7 @@ def norm(
     if ord is not None and dim is not None and len(dim) == 2:
         return matrix_norm(input, ord, dim, keepdim, dtype=dtype)
     if isinstance(ord, str):
-        raise RuntimeError(f"linalg.norm: Order {ord} is one of matrices; the input has one dimension")
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}: order {ord} is one of matrices")
     return vector_norm(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
 
 
@@ -1352,10 +1360,11 @@ def tensorsolve(input: Tensor, other: Tensor, dims: Sequence[int] | None = None)
         input = input.movedim(moved, tuple(range(input.ndim - len(moved), input.ndim)))
     shape = tuple(input.shape[other.ndim :])
     size = math.prod(shape)
-    if size != math.prod(input.shape[: other.ndim]):
+    rows = math.prod(input.shape[: other.ndim]) if size != math.prod(input.shape[: other.ndim]) else other.numel()
+    if size != rows:
         raise RuntimeError(
             "linalg.tensorsolve: Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-            f"prod(self.shape[:other.ndim]), but got {size} != {math.prod(input.shape[: other.ndim])}"
+            f"prod(self.shape[:other.ndim]), but got {size} != {rows}"
         )
     return solve(input.reshape(size, size), other.reshape(-1)).reshape(shape)
 

@@ -80,6 +80,16 @@ class TorchFunctionMode:
         return cls(*args, **kwargs)
 
 
+def _get_current_function_mode() -> TorchFunctionMode | None:
+    """The innermost mode that is active; None if none is."""
+    return local.modes[-1] if local.modes else None
+
+
+def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
+    """The modes that are active, the innermost last."""
+    return list(local.modes)
+
+
 class BaseTorchFunctionMode(TorchFunctionMode):
     """The mode that only passes calls on."""
 

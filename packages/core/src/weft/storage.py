@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from mmap import mmap
 from operator import index
-from typing import Any
+from typing import Any, Self, cast
 from weakref import WeakValueDictionary, ref
 
 import numpy
@@ -28,6 +28,7 @@ from weft._engine.unresolved import Unresolved
 from weft._engine.unresolved import memory_of as in_memory
 from weft._lazy import lazy
 from weft._settings import warn_caller_once
+from weft._tensor import held_storages as held
 from weft._tensor.base import wrap
 
 __all__ = ["TypedStorage", "UntypedStorage", "is_storage"]
@@ -76,7 +77,7 @@ class Memory:
 class Left(Memory):
     """The memory that a storage had before `resize_`, for the tensors that do not fit in what it has now."""
 
-    def __init__(self, array: Any, storage: UntypedStorage) -> None:
+    def __init__(self, array: Any, storage: Any) -> None:
         super().__init__(address(array), array.size, array, not array.flags.writeable)
         self.storage = storage
 
@@ -87,7 +88,7 @@ def left_of(array: Any) -> Left | None:
     return base if type(base) is Left else None
 
 
-def place_of(array: Any, storage: UntypedStorage) -> int:
+def place_of(array: Any, storage: StorageBase) -> int:
     """Return how many bytes of its storage are before an array's first element."""
     left = left_of(array)
     return address(array) - address(storage._array if left is None else left.keep)
@@ -152,36 +153,40 @@ def bytes_of(count: int) -> numpy.ndarray[Any, Any]:
         raise RuntimeError(f"UntypedStorage: not enough memory for {count} bytes") from error
 
 
-class UntypedStorage:
-    """Bytes on a device.
+class StorageBase:
+    """What storages without a dtype have in common: `UntypedStorage`, and classes that programs derive.
 
     Parameters
     ----------
     size : int, default 0
-        In bytes; the content is not initialised. A sequence of integers gives the content instead.
+        In bytes; the content is not initialised. A sequence of integers, or a storage, gives the content instead.
     device : device, optional
 
-    Examples
-    --------
-    >>> a = weft.zeros(2, 3)
-    >>> a.untyped_storage().nbytes()
-    24
-    >>> a[1].untyped_storage() == a.untyped_storage()
-    True
+    Raises
+    ------
+    RuntimeError
+        If this class itself is called.
     """
 
-    __slots__ = ("__weakref__", "_array", "_device", "_filename", "_outside", "_users")
+    __slots__ = ("__dict__", "__weakref__", "_array", "_device", "_filename", "_outside", "_users")
     _array: Any
     _device: Any
     _filename: str | None
     _outside: list[Any]  # weak references to tensors that wait for it to grow again
     _users: list[Any]  # weak references to tensors
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        if cls is StorageBase:
+            raise RuntimeError("StorageBase(): Cannot directly construct StorageBase; take UntypedStorage")
+        return object.__new__(cls)
+
     def __init__(self, size: int | Iterable[int] = 0, *, device: Any = None) -> None:
         content = bytes_of(size) if isinstance(size, int) else numpy.array(list(size), numpy.uint8)
         made = UntypedStorage._of_array(content, _device("cpu")).to(device or "cpu")
         self._array, self._device, self._users, self._outside = made._array, made._device, [], []
         self._filename = None
+        if self._array.size:
+            _alive[self._device, address(self._array), self._array.size] = cast("UntypedStorage", self)
 
     @classmethod
     def _of_array(cls, array: Any, device: Any) -> UntypedStorage:
@@ -197,9 +202,8 @@ class UntypedStorage:
         self = object.__new__(cls)
         self._array, self._device, self._users, self._outside = memory, device, [], []
         self._filename = None
-        if memory.size:
-            _alive[key] = self
-        return self
+        made = cast("UntypedStorage", self)
+        return _alive.setdefault(key, made) if memory.size else made  # another thread may have been quicker
 
     @classmethod
     def from_buffer(
@@ -317,6 +321,7 @@ class UntypedStorage:
             shares = isinstance(part, numpy.ndarray) and part.size
             with backend_of(self._device).guard(self._device.index):
                 return UntypedStorage._of_array(own_storage(part) if shares else part.copy(), self._device)
+        self._check_readable()
         return int(self._array[index])
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
@@ -327,15 +332,16 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """Return the bytes as integers."""
+        self._check_readable()
         values: list[int] = self._array.tolist()
         return values
 
-    def fill_(self, value: int) -> UntypedStorage:
+    def fill_(self, value: int) -> Self:
         """Set every byte."""
         self._write(..., value)
         return self
 
-    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> Self:
         """Take over the bytes of another storage of the same size."""
         if source.nbytes() != self.nbytes():
             raise RuntimeError(f"copy_: source has {source.nbytes()} bytes, and this storage {self.nbytes()}")
@@ -356,7 +362,7 @@ class UntypedStorage:
         """Return this storage, or a copy on another device."""
         wanted = _device(device)
         if wanted == self._device:
-            return self
+            return cast("UntypedStorage", self)
         moved = wrap(self._array, self._device).to(wanted, non_blocking=non_blocking)
         return UntypedStorage._of_array(moved._array, moved.device)
 
@@ -374,7 +380,8 @@ class UntypedStorage:
         """Reverse the bytes of each element, the real and imaginary parts of complex ones separately."""
         width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
         if width > 1:
-            self._array[...] = self._array.reshape(-1, width)[:, ::-1].reshape(-1)
+            with backend_of(self._device).guard(self._device.index):
+                self._array[...] = self._array.reshape(-1, width)[:, ::-1].reshape(-1)
 
     def is_pinned(self) -> bool:
         """Whether the memory is page-locked."""
@@ -383,28 +390,74 @@ class UntypedStorage:
     def pin_memory(self, device: Any = None) -> UntypedStorage:
         """Return the storage in page-locked memory, see `Tensor.pin_memory`; itself, if it is there."""
         if self.is_pinned():
-            return self
+            return cast("UntypedStorage", self)
         return UntypedStorage._of_array(wrap(self._array, self._device).pin_memory(device)._array, self._device)
 
     def is_shared(self) -> bool:
         """Whether a child process sees the same memory; true of what is on a CUDA device."""
         return self.is_cuda or mapping_of(self._array) is not None
 
-    def share_memory_(self) -> UntypedStorage:
+    def share_memory_(self) -> Self:
         """Move to memory that other processes can share; the tensors that are known to use this storage move too.
 
         Those are the tensor that it was asked of, the tensor that this one is a view of, and that one's views.
+
+        Raises
+        ------
+        RuntimeError
+            If the storage is on the device ``meta``, where there is no memory.
         """
+        self._check_shareable("share_memory_")
         if self.is_shared() or not isinstance(self._array, numpy.ndarray):
             return self
         self._move_to(memory_of(shared_copy(self._array)))
         return self
 
+    def _share_fd_cpu_(self) -> Any:
+        """Refuse: processes of weft share memory without file descriptors."""
+        self._check_shareable("_share_fd_cpu_")
+        raise NotImplementedError("_share_fd_cpu_: weft shares no file descriptors; take share_memory_()")
+
+    def _share_filename_cpu_(self) -> Any:
+        """Refuse: processes of weft share memory without names of files."""
+        self._check_shareable("_share_filename_cpu_")
+        raise NotImplementedError("_share_filename_cpu_: weft shares no names of files; take share_memory_()")
+
+    def _check_shareable(self, name: str) -> None:
+        if self._device.type == "meta":
+            raise RuntimeError(f"{name}: only available on CPU; got a storage on {self._device}")
+
+    def _check_readable(self) -> None:
+        if self._device.type == "meta":
+            raise NotImplementedError(
+                "UntypedStorage: Not available for 'meta' device type: there is no memory to read"
+            )
+
+    def _write_file(self, file: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+        """Write the bytes to an open file, as PyTorch's legacy files hold them.
+
+        Parameters
+        ----------
+        file : binary file
+        is_real_file : bool
+            Of no effect: any file's ``write`` is called.
+        save_size : bool
+            Write the number of elements before them, in eight bytes.
+        element_size : int
+        """
+        content = self._host_bytes()
+        if save_size:
+            file.write((content.size // element_size).to_bytes(8, "little"))
+        file.write(content.tobytes())
+
+    def _fix_weakref(self) -> None:
+        """Do nothing: a weak reference to a storage stays good. PyTorch's programs call it after they follow one."""
+
     def resizable(self) -> bool:
         """Whether `resize_` can change the size: memory that processes share has one size."""
         return self.is_cuda or mapping_of(self._array) is None
 
-    def resize_(self, size: int) -> UntypedStorage:
+    def resize_(self, size: int) -> Self:
         """Give the storage another size in bytes; what it held stays as far as that goes, the rest is not initialised.
 
         The tensors that are known to use the storage, as `share_memory_` knows them, move with it. One that needs more
@@ -420,6 +473,9 @@ class UntypedStorage:
             return self
         if not self.resizable():
             raise RuntimeError("resize_: Trying to resize storage that is not resizable: processes share its memory")
+        if self._device.type == "meta" and size >= 0 and not any(user() is not None for user in self._users):
+            self._array = UntypedStorage(size, device="meta")._array
+            return self
         if not isinstance(self._array, numpy.ndarray):
             raise RuntimeError(f"resize_: storages on {self._device} cannot be resized; resize_ a tensor there")
         moved = bytes_of(size)
@@ -453,7 +509,7 @@ class UntypedStorage:
         _alive.pop((self._device, start, before.size), None)
         self._array = moved
         if moved.size:
-            _alive[self._device, address(moved), moved.size] = self
+            _alive[self._device, address(moved), moved.size] = cast("UntypedStorage", self)
 
     @property
     def filename(self) -> str | None:
@@ -492,9 +548,9 @@ class UntypedStorage:
             return name
         if dtype is UntypedStorage or dtype in (name, f"{_display_name.name}.UntypedStorage"):
             return self
-        return TypedStorage(wrap_storage=self, dtype=_named_dtype("uint8")).type(dtype)
+        return TypedStorage(wrap_storage=cast("UntypedStorage", self), dtype=_named_dtype("uint8")).type(dtype)
 
-    def _used_by(self, tensor: Any) -> UntypedStorage:
+    def _used_by(self, tensor: Any) -> Self:
         """Remember a tensor, which moves when the storage does."""
         known = [user for user in self._users if user() is not None]
         if not any(user() is tensor for user in known):
@@ -514,7 +570,7 @@ class UntypedStorage:
             found.update((id(each), each) for each in (tensor, base, *views) if each is not None)
         return list(found.values())
 
-    def untyped(self) -> UntypedStorage:
+    def untyped(self) -> Self:
         """Return this storage."""
         return self
 
@@ -551,7 +607,25 @@ def _rebuild_storage(data: Any, device: str) -> UntypedStorage:
 _alive: WeakValueDictionary[tuple[Any, int, int], UntypedStorage] = WeakValueDictionary()
 
 
-StorageBase = UntypedStorage  # the type that tensordict asks with isinstance whether a tensor is to be made of
+class UntypedStorage(StorageBase):
+    """Bytes on a device.
+
+    Parameters
+    ----------
+    size : int, default 0
+        In bytes; the content is not initialised. A sequence of integers gives the content instead.
+    device : device, optional
+
+    Examples
+    --------
+    >>> a = weft.zeros(2, 3)
+    >>> a.untyped_storage().nbytes()
+    24
+    >>> a[1].untyped_storage() == a.untyped_storage()
+    True
+    """
+
+    __slots__ = ()
 
 
 class TypedStorage:
@@ -624,12 +698,14 @@ class TypedStorage:
 
     def tolist(self) -> list[Any]:
         """Return the elements as Python numbers."""
+        self._untyped_storage._check_readable()
         values: list[Any] = self._tensor().tolist()
         return values
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             raise RuntimeError("TypedStorage: slices are only supported in UntypedStorage.__getitem__; use untyped()")
+        self._untyped_storage._check_readable()
         return self._tensor()[index].item()
 
     def __setitem__(self, index: int | slice, value: Any) -> None:
@@ -689,6 +765,15 @@ class TypedStorage:
     def is_shared(self) -> bool:
         """Whether another process may see the same memory."""
         return self._untyped_storage.is_shared()
+
+    def _share_fd_cpu_(self) -> Any:
+        return self._untyped_storage._share_fd_cpu_()
+
+    def _share_filename_cpu_(self) -> Any:
+        return self._untyped_storage._share_filename_cpu_()
+
+    def _write_file(self, file: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+        self._untyped_storage._write_file(file, is_real_file, save_size, element_size)
 
     def resizable(self) -> bool:
         """Whether `resize_` can change the size."""
@@ -830,6 +915,7 @@ class storagetype(type):
     """The type of the legacy storage types."""
 
     dtype: dtype
+    device_type: str
 
     @property
     def _dtype(cls) -> Any:
@@ -844,10 +930,14 @@ class storagetype(type):
             raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{sorted(unknown)[0]}'")
         if not kwargs.get("_internal"):
             warn_caller_once("TypedStorage is deprecated; use weft.UntypedStorage")
+        if kwargs.get("wrap_storage") is None:
+            kwargs["device"] = cls.device_type
         return TypedStorage(*args, dtype=cls.dtype, **kwargs)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
+        if not isinstance(instance, TypedStorage) or instance.dtype is not cls.dtype:
+            return False
+        return instance.device.type == cls.device_type
 
 
 def storage_dtype(given: Any) -> dtype:
@@ -940,6 +1030,12 @@ def _default_dtype() -> Any:
     return get_default_dtype()
 
 
+def held_by(tensor: Any) -> UntypedStorage:
+    """Return a tensor's storage, which stays one object, with its attributes, for as long as the tensor uses it."""
+    held.hold(tensor, storage := storage_of(tensor))
+    return storage
+
+
 def storage_of(tensor: Any) -> UntypedStorage:
     """Return the storage that a tensor is a view of."""
     return UntypedStorage._of_array(tensor._array, tensor._key.device)._used_by(tensor)
@@ -1014,5 +1110,5 @@ def check_geometry(nbytes: int, dtype: Any, offset: int, size: tuple[int, ...], 
     if last * dtype.itemsize > nbytes:
         raise RuntimeError(
             f"a view of size {size}, stride {stride} and offset {offset} of {dtype} needs {last * dtype.itemsize} "
-            f"bytes; the storage has {nbytes}"
+            f"bytes, which are out of bounds for storage of size {nbytes}"
         )

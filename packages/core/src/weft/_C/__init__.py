@@ -27,8 +27,10 @@ __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", 
 
 _disabled_torch_function_impl = disabled_torch_function
 _disabled_torch_dispatch_impl = disabled_torch_dispatch
+StorageBase = weft.storage.StorageBase
 _TensorMeta = type(weft.Tensor)  # the metaclass, from which Lightning derives one
-_SUBMODULES = ("_functorch", "_nn")
+has_lapack = True  # NumPy has it
+_SUBMODULES = ("_autograd", "_functions", "_functorch", "_nn")
 
 
 _SCHEMAS = ("Argument", "FunctionSchema", "parse_schema")
@@ -36,6 +38,13 @@ _DISPATCH_KEYS = {
     "DispatchKey": "DispatchKey",
     "DispatchKeySet": "DispatchKeySet",
     "_ExcludeDispatchKeyGuard": "ExcludeDispatchKeyGuard",
+}
+_OF_THE_GRAPH = {
+    "_WeakTensorRef": "WeakTensorRef",
+    "_current_autograd_node": "current_autograd_node",
+    "_current_graph_task_execution_order": "current_graph_task_execution_order",
+    "_current_graph_task_id": "current_graph_task_id",
+    "_will_engine_execute_node": "will_engine_execute_node",
 }
 
 
@@ -47,6 +56,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module("weft.ops._schema"), name)
     if name in _DISPATCH_KEYS:
         return getattr(importlib.import_module("weft._C._dispatch_keys"), _DISPATCH_KEYS[name])
+    if name in _OF_THE_GRAPH:
+        return getattr(importlib.import_module("weft._C._autograd"), _OF_THE_GRAPH[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -82,8 +93,23 @@ def _mps_is_available() -> bool:
     return weft.backends.mps.is_available()
 
 
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded."""
+    return weft.is_grad_enabled()
+
+
 def _log_api_usage_once(event: str) -> None:
     """Do nothing: no log of what is used is kept. TorchMetrics calls it for each metric."""
+
+
+def _get_mkldnn_enabled() -> bool:
+    """Whether oneDNN may compute: `weft.backends.mkldnn.enabled`."""
+    return weft.backends.mkldnn.enabled
+
+
+def _set_mkldnn_enabled(enabled: bool) -> None:
+    """Set `weft.backends.mkldnn.enabled`, as PyTorch's tests of layers do."""
+    weft.backends.mkldnn.enabled = enabled
 
 
 def _get_tracing_state() -> None:
@@ -108,6 +134,20 @@ def _is_alias_of(input: Any, other: Any) -> bool:
 def _get_default_device() -> str:
     """The type of the device that new tensors are on, which PyTorch Geometric compares with."""
     return weft.get_default_device().type
+
+
+def _deterministic() -> Any:
+    return importlib.import_module("weft.utils.deterministic")
+
+
+def _get_deterministic_fill_uninitialized_memory() -> bool:
+    """`utils.deterministic.fill_uninitialized_memory`, which PyTorch's own tests compare with this."""
+    return bool(_deterministic().fill_uninitialized_memory)
+
+
+def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
+    """Set `utils.deterministic.fill_uninitialized_memory`."""
+    _deterministic().fill_uninitialized_memory = mode
 
 
 def _cuda_isInBadFork() -> bool:

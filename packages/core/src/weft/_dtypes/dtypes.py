@@ -379,7 +379,9 @@ class finfo:
     def __init__(self, type: dtype | None = None) -> None:
         of = element_type("finfo", type) or get_default_dtype()
         if not (of.is_floating_point or of.is_complex):
-            raise TypeError(f"finfo: {of} is no floating-point dtype; use weft.iinfo to handle integers")
+            raise TypeError(
+                f"{_display_name.name}.finfo() requires a floating point input type, not {of}. Use iinfo for integers"
+            )
         info = ml_dtypes.finfo(of.to_real().numpy)
         self.dtype = of.to_real().name
         self.bits = int(info.bits)
@@ -414,7 +416,9 @@ class iinfo:
     def __init__(self, type: dtype) -> None:
         of = element_type("iinfo", type)
         if of is None or of.category != INTEGER:
-            raise TypeError(f"iinfo: {of} is no integer dtype; use weft.finfo for floating point")
+            raise TypeError(
+                f"{_display_name.name}.iinfo() requires an integer input type, not {of}. Use finfo for floating point"
+            )
         info = numpy.iinfo(of.numpy)
         self.dtype = of.name
         self.bits, self.max, self.min = int(info.bits), int(info.max), int(info.min)

@@ -94,6 +94,11 @@ class BackwardPass:
         self.complete: Optional[CompleteLeaves] = None
         self.roots: list[Any] = []
         self.callbacks: Any = None  # functions to call when all gradients are there
+        # Who looks on, or asks for some gradients alone, wants each node visited the long way, which notes it.
+        self.long_way = captures is not None or state.intercepting != 0
+        self.node: Any = None  # the node or leaf that is visited
+        state.passes += 1
+        self.number = state.passes
 
     def wait(self, node: Node, arrived: Any) -> None:
         """Visit a node that something has arrived at for the first time when its turn comes."""
@@ -169,7 +174,7 @@ class BackwardPass:
                     arrived = self.pending.pop(node)
                 else:
                     break
-                if node._extra is not None or self.captures is not None:
+                if node._extra is not None or self.long_way:
                     if not self.visit(node, arrived):
                         continue
                 elif isinstance(node, PairNode):
@@ -207,6 +212,7 @@ class BackwardPass:
 
     def visit(self, node: Node, arrived: Any) -> bool:
         """Apply a node with several outputs, hooks or a trace, or in a pass that captures; False: only passed."""
+        self.node = node
         extra = node._extra
         grads: list[Any] = [arrived] if extra is None or extra.outputs == 0 else arrived
         watch: Any = None if extra is None else extra.watch
@@ -360,6 +366,7 @@ class BackwardPass:
     def finish(self, leaf: Leaf) -> None:
         """Run a leaf's hooks, then capture or accumulate."""
         tensor = leaf.tensor
+        self.node = tensor
         hooks = None if tensor._extra is None else tensor._extra.hooks
         grad: TensorBase = leaf.grad
         if hooks is not None:
@@ -460,9 +467,11 @@ def accumulate(tensor: TensorBase, grad: TensorBase, owned: bool, create_graph: 
     present = tensor._grad
     if present is None:
         if owned and grad._array.strides == tensor._array.strides:
+            if not create_graph:
+                grad._view_base = None  # nobody else has the tensor that it was a view of
             tensor._grad = grad
         else:
-            tensor._grad = state.clone(grad) if create_graph else state.clone_like(grad, tensor)
+            tensor._grad = state.recorded_copy(grad) if create_graph else state.clone_like(grad, tensor)
     elif create_graph:
         tensor._grad = add(present, grad)
     elif not state.add_inplace(present, grad):

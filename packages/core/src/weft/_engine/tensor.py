@@ -257,6 +257,7 @@ class Extra:
         self.output_index = 0
         self.wrapped: Any = None  # what a function transform knows of the tensor (_levels.py)
         self.is_detached = False  # had a history, and lost it to detach_()
+        self.made_by = 0  # of a view that a custom function returned: with how many outputs
         self.grad_dtype: Any = None  # of a leaf: the dtype of its gradient, if it is not its own; False: any
 
 
@@ -284,6 +285,7 @@ class State:
         self.ops: list[Any] = []
         # The youngest node's number. One statement adds to it: threads are not switched inside one that calls nothing.
         self.sequence = 0
+        self.passes = 0  # how many backward passes there were
         self.anomaly = ""  # "trace" or "nan" in anomaly mode, of all threads
         self.tensor_class: Any = TensorBase
         # NumPy's floating-point warnings are a context variable: kernels run in a context of their
@@ -301,6 +303,7 @@ class State:
         # Set when the ops are declared, since the engine imports none of them.
         self.clone: Any = None
         self.clone_like: Any = None
+        self.recorded_copy: Any = None
         self.as_grad_dtype: Any = None
         self.add_: Any = None
         self.add_inplace: Any = None  # says whether it did

@@ -5,7 +5,8 @@ that PyTorch has in ``torch.ops.aten`` alone, with where they are. Its ``FILES``
 own that are called otherwise: for each, or for all in a package (``weft.nn.functional.*``), a dict from a part of the
 names in it (the last part: any) to PyTorch's module. Its ``JOINED`` say of which modules of weft those of PyTorch's are
 made whose names weft keeps elsewhere. Its ``LOWERING`` declares what modes of ``__torch_dispatch__`` are shown, and its
-``SAMPLES`` the inputs that every backend's suite tries its functions with: both are modules.
+``SAMPLES`` the inputs that every backend's suite tries its functions with: both are modules. Its ``OPERATORS`` name the
+module that defines the operators of a namespace of ``weft.ops``, imported when one that is not there is asked for.
 """
 
 from pkgutil import extend_path

@@ -15,6 +15,7 @@ from weft._engine.tensor import DETACHED, Extra, TensorBase, local
 from weft._interception import torch_dispatch
 from weft._interception.torch_function import default_torch_function
 from weft._interception.transforms import stands_for_batch
+from weft._tensor.held_storages import let_go
 from weft._tensor.layout import layout as Layout
 from weft._tensor.layout import strided
 from weft._tensor.printing import tensor_repr
@@ -326,6 +327,7 @@ class Tensor(Methods):
                 "data: data set to a tensor that requires gradients must be floating point or complex dtype; got "
                 f"{value._key.dtype}"
             )
+        let_go(self)
         self._array = value._array
         self._key = key_of(value._key.dtype, value._key.device, not self._key.has_torch_function, bits=value._key.bits)
 
@@ -368,7 +370,7 @@ class Tensor(Methods):
         return tensor_repr(self, "tensor" if type(self) is Tensor else type(self).__name__)
 
     def __format__(self, spec: str) -> str:
-        if not self._array.ndim and (self._key.plain or self._key.bits):
+        if not self._array.ndim and (self._key.plain or self._key.bits) and self._key.device.type != "meta":
             return format(self.item(), spec)  # type: ignore[attr-defined]
         return object.__format__(self, spec)
 

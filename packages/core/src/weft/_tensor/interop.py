@@ -39,6 +39,7 @@ from weft._settings import is_first, warn_of_history
 from weft._tensor.base import Tensor
 from weft._tensor.conjugation import refuse_bits
 from weft._tensor.construction import array_of, unsupported
+from weft._tensor.held_storages import hold
 from weft.storage import TypedStorage, UntypedStorage, own_storage
 from weft.types import Device, DType, Number
 
@@ -277,7 +278,7 @@ def tensor(
             run_quietly(converted, array, target) if narrow else run_quietly(array.astype, target, "C"), device
         )
     elif isinstance(data, TypedStorage | UntypedStorage):
-        made = of_storage(data, element).to(data.device if device is None else resolve_device(device), copy=True)
+        made = of_storage(data, element).to(data.device if device is None else resolve_device(device))
     elif is_foreign(data):
         made = of_foreign(data)
         made = made.to(made._key.device if device is None else resolve_device(device), element, copy=True)
@@ -287,7 +288,7 @@ def tensor(
 
 
 def of_storage(storage: TypedStorage | UntypedStorage, element: dtype | None) -> Any:
-    """A storage's memory as a tensor of a dtype.
+    """A storage's memory as a tensor of a dtype, which keeps the storage.
 
     Raises
     ------
@@ -300,8 +301,11 @@ def of_storage(storage: TypedStorage | UntypedStorage, element: dtype | None) ->
                 f"tensor: Expected a Storage of type {element.scalar_type_name} or an UntypedStorage, but got "  # type: ignore[union-attr]
                 f"{storage.dtype.scalar_type_name}"
             )
-        return storage._tensor()
-    return TypedStorage(wrap_storage=storage, dtype=element or int64)._tensor()
+    else:
+        storage = TypedStorage(wrap_storage=storage, dtype=element or int64)
+    made = storage._tensor()
+    hold(made, storage._untyped_storage)
+    return made
 
 
 def on_device(array: numpy.ndarray[Any, Any], where: Any) -> Any:
@@ -685,7 +689,7 @@ def __dlpack__(
     array, options = tensor._array, {}
     if isinstance(array, numpy.ndarray):
         if stream not in (None, -1):
-            raise BufferError(f"__dlpack__: stream must be None or -1 on the CPU, got {stream!r}")
+            raise AssertionError(f"__dlpack__: stream should be None on cpu. It may be -1 too, got {stream!r}")
         if max_version is not None and numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0":
             options = {"max_version": max_version}  # without it the capsule is of the oldest version, which all take
     else:

@@ -34,6 +34,15 @@ class tensortype(type):
     is_sparse: bool = False
     device_type: str
 
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> tensortype:
+        for base in bases:
+            if isinstance(base, tensortype):
+                raise TypeError(
+                    f"type '{base.__module__}.{base.__name__}' is not an acceptable base type: "
+                    f"derive {name} from Tensor"
+                )
+        return super().__new__(mcs, name, bases, body)
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return legacy_new(cls.__name__, args, kwargs, cls.dtype, cls.device_type)
 
@@ -94,7 +103,8 @@ def legacy_new(name: str, args: tuple[Any, ...], kwargs: Any, element: dtype | N
     except TypeError:
         kinds = ", ".join(type(each).__name__ for each in given)
         raise TypeError(
-            f"{name}(): takes sizes, a tensor, a storage or a sequence, and device; got ({kinds})"
+            f"{name}() received an invalid combination of arguments - got ({kinds}), but it takes sizes, a tensor, a "
+            "storage or a sequence, and device"
         ) from None
 
 

@@ -32,15 +32,16 @@ def tensor_types(device_type: str, module: str) -> dict[str, tensortype]:
     }
 
 
-def storage_types(module: str) -> dict[str, storagetype]:
-    """The legacy storage types, by name."""
+def storage_types(device_type: str, module: str) -> dict[str, storagetype]:
+    """The legacy storage types of a kind of device, by name."""
+    body = {"device_type": device_type, "__module__": module}
     return {
-        f"{name}Storage": storagetype(f"{name}Storage", (TypedStorage,), {"dtype": each, "__module__": module})
+        f"{name}Storage": storagetype(f"{name}Storage", (TypedStorage,), body | {"dtype": each})
         for name, each in SCALAR_TYPES.items()
     }
 
 
-globals().update(tensor_types("cpu", _display_name.name), **storage_types(_display_name.name))
+globals().update(tensor_types("cpu", _display_name.name), **storage_types("cpu", _display_name.name))
 Storage = globals()["FloatStorage"]
 
 

@@ -22,6 +22,7 @@ from weft._plugins.access import plugins
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor, contiguous_strides, fresh_extra
 from weft._tensor.conjugation import resolved, with_bits
+from weft._tensor.held_storages import let_go
 from weft._tensor.layout import memory_format
 from weft._tensor.subclasses import as_subclass
 from weft.ops._inplace import bump, check_writable
@@ -29,6 +30,7 @@ from weft.storage import (
     TypedStorage,
     UntypedStorage,
     address,
+    held_by,
     layout_of,
     place_of,
     storage_of,
@@ -56,14 +58,14 @@ def untyped_storage(self: Any) -> UntypedStorage:
     >>> weft.zeros(2, 3)[0].untyped_storage().nbytes()
     24
     """
-    return storage_of(self)
+    return held_by(self)
 
 
 @method
 def storage(self: Any) -> TypedStorage:
     """Return the memory that this tensor is a view of, as elements of its dtype."""
     warn_caller_once("TypedStorage is deprecated; use untyped_storage()")
-    return TypedStorage(wrap_storage=storage_of(self), dtype=self._key.dtype)
+    return TypedStorage(wrap_storage=held_by(self), dtype=self._key.dtype)
 
 
 @method
@@ -83,13 +85,18 @@ def storage_offset(self: Any) -> int:
 @method
 def _typed_storage(self: Any) -> TypedStorage:
     """`storage` without its warning, as PyTorch's own code calls it."""
-    return TypedStorage(wrap_storage=storage_of(self), dtype=self._key.dtype)
+    return TypedStorage(wrap_storage=held_by(self), dtype=self._key.dtype)
 
 
 @method
 def data_ptr(self: Any) -> int:
     """Return the address of the first element; 0 if there is none."""
     return address(self._array) if self._array.size and not self.is_meta else 0
+
+
+@method
+def _fix_weakref(self: Any) -> None:
+    """Do nothing: a weak reference to a tensor stays good. PyTorch's programs call it after they follow one."""
 
 
 @method
@@ -154,6 +161,7 @@ def set_(
     else:
         memory = storage_of(source) if isinstance(source, TensorBase) else source.untyped()
         array = _view(memory, element, storage_offset, size, stride)
+    let_go(self)
     self._array = Unresolved(array, self._key.bits) if self._key.bits else array
     bump(self, "set_")
     return self

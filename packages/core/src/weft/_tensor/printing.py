@@ -115,7 +115,7 @@ def printoptions(**changes: Any) -> Iterator[None]:
 
 def tensor_repr(tensor: Any, name: str = "tensor") -> str:
     """Return the text of a tensor, which begins with a name; subclasses have theirs."""
-    where, node = tensor.device, tensor.grad_fn
+    where, history = tensor.device, history_of(tensor)
     found = None if tensor._extra is None else tensor._extra.wrapped
     tangent = None if found is None else found.tangent
     return tensor_text(
@@ -124,11 +124,20 @@ def tensor_repr(tensor: Any, name: str = "tensor") -> str:
         default_dtype=str(get_default_dtype()),
         device=None if where.type == "cpu" else str(where),
         requires_grad=tensor.requires_grad,
-        grad_fn=None if node is None else node.label(),
+        grad_fn=history,
         tangent=None if tangent is None else tensor_repr(tangent),
         name=name,
         to_numpy=None if where.type == "meta" else backend_of(where).to_numpy,
     )
+
+
+def history_of(tensor: Any) -> str | None:
+    """The name of what made a tensor: None for a leaf, Invalid for a view whose history nobody knows any longer."""
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:
+        return "Invalid"
+    return None if node is None else str(node.label())
 
 
 def tensor_text(

@@ -57,9 +57,12 @@ class Size(tuple[int, ...]):
         return f"{_display_name.name}.Size([{', '.join(map(repr, self))}])"
 
     def __add__(self, other: Any) -> Size:  # type: ignore[override]
-        if not isinstance(other, tuple):
+        if isinstance(other, tuple):
+            return Size(tuple.__add__(self, other))
+        if hasattr(other, "__radd__"):
             return NotImplemented
-        return Size(tuple.__add__(self, other))
+        kind = type(other).__name__
+        raise TypeError(f"can only concatenate tuple (not {kind}) to {_display_name.name}.Size")
 
     def __radd__(self, other: Any) -> Size:
         return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented

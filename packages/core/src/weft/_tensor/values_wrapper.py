@@ -161,4 +161,7 @@ class ValuesWrapper(Tensor):
             return found(*args, **kwargs)
         if name in QUERIES:
             return unmasked(flatten(args), func, args, kwargs)
+        own = getattr(cls, name, None)
+        if own is not None and own is not getattr(Tensor, name, None) and args and isinstance(args[0], cls):
+            return own(*args, **kwargs)  # a method of this kind, called as Tensor's
         raise NotImplementedError(f"{name}: is not there for {cls._described}")

@@ -4,8 +4,10 @@ from importlib import import_module
 from typing import Any
 
 from weft.autograd import graph as graph
+from weft.autograd._backward import _calculate_shape as _calculate_shape
 from weft.autograd._backward import backward as backward
 from weft.autograd._backward import grad as grad
+from weft.autograd._nodes import SavedTensor as SavedTensor
 from weft.autograd.anomaly_mode import detect_anomaly as detect_anomaly
 from weft.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from weft.autograd.anomaly_mode import set_detect_anomaly as set_detect_anomaly
@@ -49,7 +51,12 @@ __all__ = [
 ]
 
 
+_PROFILER = {"kineto_available": "kineto_available", "_profiler_enabled": "profiler_enabled"}
+
+
 def __getattr__(name: str) -> Any:
-    if name not in ("forward_ad", "functional", "profiler"):
+    if name in _PROFILER:
+        return getattr(import_module("weft.autograd.profiler"), _PROFILER[name])
+    if name not in ("_functions", "forward_ad", "functional", "profiler", "profiler_util"):
         raise AttributeError(f"module 'weft.autograd' has no attribute {name!r}")
     return import_module(f"weft.autograd.{name}")  # with the first use: few programs have one

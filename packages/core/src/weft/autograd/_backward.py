@@ -236,7 +236,7 @@ def seed_for(name: str, number: int, root: Any, seed: Any) -> Any:
                 f"{name}: grad can be implicitly created only for real scalar outputs but got {key.dtype}"
             )
         if isinstance(root, TensorBase):
-            return ones_like(root.detach())  # type: ignore[attr-defined]
+            return ones_like(root)  # type: ignore[arg-type]
         return ones(shape, dtype=get_default_dtype() if key is None else key.dtype)
     if not isinstance(seed, TensorBase):
         raise TypeError(f"{name}: gradients can be either Tensors or None, but got {type(seed).__name__}")
@@ -266,6 +266,21 @@ def shape_of(root: Any) -> Any:
         return shape_of(root.node.variable)
     several = root.node._extra is not None and root.node._extra.outputs
     return root.node._shape[root.output_nr] if several else root.node._shape
+
+
+def _calculate_shape(output: Any, grad: Any, is_grads_batched: bool) -> tuple[Any, Any]:
+    """The shapes of an output, or of what stood at an edge, and of a gradient (without the batch's dimension)."""
+    if is_strided_nested(output):
+        if is_grads_batched:
+            raise RuntimeError("grad: Batched grads are not supported with Nested Tensor.")
+        return output._nested_tensor_size(), grad._nested_tensor_size()
+    shape = Size(grad.shape)
+    return Size(shape_of(output)), shape[1:] if is_grads_batched else shape
+
+
+def is_strided_nested(value: Any) -> bool:
+    """Whether a value is a nested tensor whose parts' shapes differ in any dimension: it has no shape of its own."""
+    return isinstance(value, TensorBase) and hasattr(value, "_nested_tensor_size")
 
 
 def key_at(root: Any) -> Any:

@@ -89,28 +89,95 @@ def push_call(level: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any
             f"{cls.__name__}: You must implement the jvp function for custom autograd.Function to use it with forward "
             "mode AD."
         )
-    result = cls.apply(*values, **kwargs)
-    ctx = new_function_node(cls._node_class)
-    if cls.setup_context is Function.setup_context:
-        cls.forward(ctx, *values, **kwargs)
-    else:
-        cls.setup_context(ctx, tuple(values), result)
-    ctx._kept = [None if each is None else (each, version_of(each)) for each in ctx._for_forward or ctx._to_save]
+    result, ctx = result_and_ctx(cls, values, kwargs)
+    ctx._kept = [None if each is None else (each, version_of(each)) for each in ctx._for_forward]
     tangents = [level.tangent(each) for each in args]
     if ctx._materialize_grads:
         tangents = [
             each.new_zeros(each.shape) if tangent is None and is_differentiable(each) else tangent
             for each, tangent in zip(values, tangents)
         ]
+    before = [None if each is None else version_of(each) for each in tangents]
     found = as_list(cls.jvp(ctx, *tangents))
     check_tangents(cls, as_list(result), found)
-    made = [
-        value if tangent is None or not isinstance(value, TensorBase) else level.dual(value, tangent)
-        for value, tangent in zip(as_list(result), found)
-    ]
+    made = []
+    for number, (value, tangent) in enumerate(zip(as_list(result), found)):
+        source = next((place for place, each in enumerate(values) if is_view_of(value, each)), None)
+        if source is not None:
+            is_dirty = is_among(value, ctx._dirty_tensors)
+            check_view_tangent(cls, is_dirty, tangents[source], before[source], tangent)
+        if tangent is not None and (not is_differentiable(value) or is_among(value, ctx._non_differentiable)):
+            raise RuntimeError(
+                f"{cls.__name__}: Output {number} of forward is not differentiable, but jvp returned a tangent for it. "
+                "You should return None at that position instead"
+            )
+        if source is not None and is_among(value, ctx._dirty_tensors) and level.holds(args[source]):
+            made.append(args[source])
+        else:
+            made.append(value if tangent is None else level.recorded_dual(value, tangent))
     if cls.setup_context is not Function.setup_context:
         made = with_history(cls, list(args), made, structure(result, made))
     return structure(result, made)
+
+
+def result_and_ctx(cls: Any, values: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """What forward returns, recorded below the level, and a ctx with what forward said and set."""
+    ctx = new_function_node(cls._node_class)
+    if cls.setup_context is not Function.setup_context:
+        result = cls.apply(*values, **kwargs)
+        cls.setup_context(ctx, tuple(values), result)
+        return result, ctx
+
+    def forward(own: Any, *args: Any, **options: Any) -> Any:
+        returned = cls.forward(own, *args, **options)
+        vars(ctx).update(vars(own))  # before apply lets go of it
+        return returned
+
+    watched = type(cls.__name__, (cls,), {"forward": staticmethod(forward)})
+    return watched.apply(*values, **kwargs), ctx  # type: ignore[attr-defined]
+
+
+def is_among(tensor: Any, tensors: Any) -> bool:
+    return any(each is tensor for each in tensors)
+
+
+def is_view_of(value: Any, source: Any) -> bool:
+    """Whether an output is an input, or a view of it or of its base."""
+    if not isinstance(value, TensorBase) or not isinstance(source, TensorBase):
+        return False
+    if value is source:
+        return True
+    base = value._view_base
+    return base is not None and (base is source or base is source._view_base)
+
+
+def check_view_tangent(cls: Any, is_dirty: bool, given: Any, version: int | None, returned: Any) -> None:
+    """The tangent of an output that is an input, or a view of one, is that of the input, or a view of that.
+
+    Raises
+    ------
+    RuntimeError
+        If it is not: a write to one of the two would not be seen in the other's tangent.
+    """
+    if returned is None or given is None or returned._key.wrapped or given._key.wrapped:
+        return
+    if is_dirty:
+        if returned is not given or version_of(given) == version:
+            raise RuntimeError(
+                f"{cls.__name__}: An inplace custom Function is not modifying the forward mode gradients inplace. If "
+                "the forward is modifying an input inplace, then the jvp function must modify the corresponding "
+                "gradient inplace."
+            )
+        return
+    base = returned._view_base
+    what = "" if base is None else " of the given tangent"
+    if base is not None and given._view_base is not None:
+        what = " of the same base as the given tangent"
+    if base is None or (base is not given and base is not given._view_base):
+        raise RuntimeError(
+            f"{cls.__name__}: A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
+            f"returning a view{what}."
+        )
 
 
 def check_tangents(cls: Any, outputs: list[Any], tangents: list[Any]) -> None:

@@ -79,9 +79,20 @@ def place_of(node: Any, name: str) -> int | None:
 
 
 class SavedTensor:
-    """A tensor that a node has saved, which hooks may still pack."""
+    """A tensor that a node has saved, which hooks may still pack.
 
-    def __init__(self, node: Any, place: int) -> None:
+    Raises
+    ------
+    RuntimeError
+        If a program makes one.
+    """
+
+    def __init__(self, node: Any = None, place: int = 0) -> None:
+        if node is None:
+            raise RuntimeError(
+                "SavedTensor: Trying to create a SavedTensor object from Python is forbidden; nodes have them, as "
+                "grad_fn._raw_saved_self"
+            )
         self._node = node
         self._place = place
 
@@ -156,7 +167,13 @@ class SavedTensor:
                     f"register_hooks(): incompatible function arguments: hooks must be callable, not "
                     f"{type(hook).__name__}"
                 )
-        held = self._held()
+        try:
+            held = self._held()
+        except RuntimeError as error:
+            raise RuntimeError(
+                "register_hooks: Calling register_hooks on a saved tensor after it has been freed. Specify "
+                "retain_graph=True to keep it"
+            ) from error
         if held is None:
             raise RuntimeError("register_hooks: Calling register_hooks on a saved tensor with value None is forbidden")
         if isinstance(held, Packed):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from weft._engine.dispatch import OpNode, SavedOutput, edge_of, extra_of, make, set_output_index
 from weft._engine.tensor import TensorBase, local
 from weft._interception.results import packs_saved
-from weft.autograd.grad_mode import enable_grad
+from weft.autograd.grad_mode import enable_grad, no_grad
 from weft.autograd.hooks import output_index
 
 
@@ -61,7 +61,8 @@ def pack_one(value: Any, pack_hook: Any, unpack_hook: Any) -> Packed:
     if is_output:
         tensor._version_counter = value.version
     before = tensor._version
-    packed = pack_hook(tensor)
+    with no_grad():
+        packed = pack_hook(tensor)
     if tensor._version != before:
         raise RuntimeError(
             "saved_tensors_hooks: A saved tensor pack hook is modifying its input in place. Tensors provided as input "

@@ -72,6 +72,17 @@ class DualLevel(Level):
         keep_call(op, made, args, isinstance(result, tuple))
         return tuple(made) if isinstance(result, tuple) else made[0]
 
+    def recorded_dual(self, value: Any, tangent: Any) -> Any:
+        """A dual tensor with the history of its value."""
+        made = self.dual(value, tangent)
+        self.record_source(made, value)
+        return made
+
+    def record_source(self, made: Any, value: Any) -> None:
+        """Let backward go on from a dual tensor to a value that requires grad."""
+        if value._requires_grad and local.grad_enabled:
+            made._node, made._requires_grad = DualSource(self, value), True
+
     def adopt(self, tensor: Any, source: Any) -> Wrapped:
         tangent = self.tangent(source)
         like = tensor if tangent is None else tangent  # which another level may hold, as the batches of a Jacobian
@@ -96,7 +107,7 @@ class dual_level:
     def __enter__(self) -> int:
         self.level = DualLevel()
         self.level.__enter__()
-        return self.level.number
+        return depth_of(self.level)
 
     def __exit__(self, *exc: object) -> None:
         self.level.__exit__(*exc)
@@ -106,7 +117,12 @@ def enter_dual_level() -> int:
     """Begin a level of forward mode, as `dual_level` does."""
     level = DualLevel()
     level.__enter__()
-    return level.number
+    return depth_of(level)
+
+
+def depth_of(level: DualLevel) -> int:
+    """How many levels of forward mode a level is inside of: its number for programs."""
+    return [each for each in local.levels if isinstance(each, DualLevel)].index(level)
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -123,9 +139,10 @@ def current_level(name: str, number: int | None = None) -> DualLevel:
     RuntimeError
         If there is none.
     """
-    for level in reversed(local.levels):
-        if isinstance(level, DualLevel) and number in (None, -1, level.number):
-            return level
+    levels = [level for level in local.levels if isinstance(level, DualLevel)]
+    wanted = len(levels) - 1 if number in (None, -1) else number
+    if wanted is not None and 0 <= wanted < len(levels):
+        return levels[wanted]
     raise RuntimeError(
         f"{name}: Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() "
         "first, or use `with forward_ad.dual_level():`"
@@ -170,13 +187,12 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     if found.holds(tensor):
         raise RuntimeError(
             "make_dual: Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
-            f"{found.number} is not supported; unpack_dual(...) it first"
+            f"{depth_of(found)} is not supported; unpack_dual(...) it first"
         )
     if not same_layout(tensor, tangent):
         tangent = state.clone(tangent)  # what is written to the dual tensor is written to its tangent
     made = found.dual(tensor.view_as(tensor), tangent)  # type: ignore[attr-defined]
-    if tensor._requires_grad and local.grad_enabled:
-        made._node, made._requires_grad = DualSource(found, tensor), True
+    found.record_source(made, tensor)
     return made
 
 
@@ -221,8 +237,9 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     if not isinstance(tensor, TensorBase):
         raise TypeError(f"unpack_dual: argument 'tensor' must be Tensor, not {type(tensor).__name__}")
     tensor = settled(tensor)
-    levels = [each for each in local.levels if isinstance(each, DualLevel) and level in (None, -1, each.number)]
-    if not levels or not levels[-1].holds(tensor):
+    levels = [each for each in local.levels if isinstance(each, DualLevel)]
+    wanted = len(levels) - 1 if level in (None, -1) else level
+    if wanted is None or not 0 <= wanted < len(levels) or not levels[wanted].holds(tensor):
         return UnpackedDualTensor(tensor, None)
     found = record_of(tensor)
     return UnpackedDualTensor(found.value, found.tangent)

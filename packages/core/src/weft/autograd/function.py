@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -18,8 +19,10 @@ from weft._engine.dispatch import (
     unpack_output,
 )
 from weft._engine.tensor import DETACHED, Node, TensorBase, Version, local, next_sequence, state
+from weft._errors import warn_caller
 from weft._interception.interceptors import is_watched
 from weft._interception.transforms import innermost, settled
+from weft._tensor.base import fresh_extra
 from weft.autograd._function_operations import FunctionOperation, new_function_node
 from weft.autograd._nodes import SavedTensor
 from weft.autograd._packing import pack_value
@@ -243,6 +246,9 @@ class FunctionNode(Node, FunctionCtx):
 FunctionNode._own = frozenset(FunctionNode.__annotations__)
 
 
+BackwardCFunction = FunctionNode
+
+
 class FunctionMeta(type):
     """Makes the class of a Function's nodes, which bears its name."""
 
@@ -350,12 +356,25 @@ class Function(metaclass=FunctionMeta):
 
     @classmethod
     def _run_backward(cls, ctx: Any, grads: Any) -> Any:
-        """The user's backward, by whichever of its names."""
+        """The user's backward, by whichever of its names.
+
+        Raises
+        ------
+        RuntimeError
+            If both are there.
+        """
+        if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
+            raise RuntimeError(
+                f"{cls.__name__}: Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                "should only implement one of them."
+            )
         return (cls.backward if cls.backward is not Function.backward else cls.vjp)(ctx, *grads)
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and record it if an argument requires grad."""
+        if cls.setup_context is not Function.setup_context:
+            args = with_defaults(cls.forward, args)
         if any(isinstance(each, TensorBase) and each._key.wrapped for each in args):
             args = tuple(settled(each) if isinstance(each, TensorBase) else each for each in args)
             level = innermost([each for each in args if isinstance(each, TensorBase)])
@@ -382,6 +401,16 @@ class Function(metaclass=FunctionMeta):
         return tuple(made) if many else made[0]
 
 
+def with_defaults(forward: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a forward with the defaults of those that were not given: setup_context gets all of them."""
+    function = getattr(forward, "__func__", forward)
+    defaults = getattr(function, "__defaults__", None)
+    if not defaults:
+        return args
+    missing = function.__code__.co_argcount - inspect.ismethod(forward) - len(args)
+    return args if missing <= 0 else (*args, *defaults[-missing:])
+
+
 def is_seen(cls: Any) -> bool:
     """Whether interceptors see a call of the function as one op, and not the ops in it."""
     if not cls._is_one_op or not is_watched() or local.levels:
@@ -406,6 +435,7 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
         node._edges = tuple(edge_of(each) for each in inputs)
         extra_of(node).indices = tuple(output_index(each) for each in inputs)
         node._sequence = next_sequence()
+    node._dirty_tensors = tuple(each for each in node._dirty_tensors if is_in(each, inputs) or not_an_input(node, each))
     for each in node._dirty_tensors:
         if not any(each is output for output in outputs):
             raise RuntimeError(
@@ -425,6 +455,8 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
         if tensor is None:
             tensor = settle(node, output, inputs, recorded, len(outputs))
             settled[id(output)] = tensor
+        if local.grad_enabled and tensor._view_base is not None and not is_in(output, node._dirty_tensors):
+            fresh_extra(tensor).made_by = len(outputs)
         if recorded and tensor._key.is_differentiable and not is_in(output, node._non_differentiable):
             give_history(node, tensor, index, is_in(output, node._dirty_tensors))
         made.append(tensor)
@@ -440,6 +472,26 @@ def attach_history(node: Any, args: list[Any], outputs: list[Any], recorded: boo
         if state.anomaly:
             attach_trace(tuple(made))
     return made
+
+
+def not_an_input(node: Any, tensor: Any) -> bool:
+    """Warn of a tensor that is marked as dirty though forward has made it; False, since nothing is to be done.
+
+    Raises
+    ------
+    RuntimeError
+        For a view.
+    """
+    if tensor._view_base is not None:
+        raise RuntimeError(
+            f"{node.label()}: mark_dirty received a tensor that was not an input. A view of what forward has made is "
+            "returned as it is"
+        )
+    warn_caller(
+        f"{node.label()}: Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there "
+        "is no need to pass it to mark_dirty()."
+    )
+    return False
 
 
 def give_history(node: Any, tensor: Any, index: int, dirty: bool) -> None:
@@ -465,8 +517,8 @@ def settle(node: Any, output: Any, inputs: list[Any], recorded: bool, count: int
             check_writable(node.label(), output, True)
             if output._view_base is not None and count != 1:
                 raise RuntimeError(
-                    f"{node.label()}: If your Function modifies views in-place, it must return only one output; it "
-                    f"returned {count}. Write to a clone() instead"
+                    f"{node.label()}: your Function modifies inplace an input that is a view of another Tensor: it "
+                    f"must return only one output, and returned {count}. Write to a clone() instead"
                 )
         bump(output, node.label())
         return output
@@ -514,7 +566,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not local.grad_enabled or not any(isinstance(g, TensorBase) and g._requires_grad for g in grads):
             return results
         many = isinstance(results, tuple)
-        marked = Error.apply(*[unknown(each) for each in (results if many else (results,))])
+        marked = Error.apply(TWICE, *[unknown(each) for each in (results if many else (results,))])
         return marked if many else marked[0]
 
     return wrapper
@@ -529,19 +581,22 @@ def unknown(value: Any) -> Any:
 
 
 class Error(Function):
-    """The identity of some tensors, whose gradient is an error."""
+    """The identity of some tensors, whose gradient is an error with a message of the caller's."""
 
     _is_one_op = False
 
     @staticmethod
-    def forward(ctx: Any, *values: Any) -> Any:
+    def forward(ctx: Any, message: str, *values: Any) -> Any:
         """The tensors themselves."""
+        ctx.message = message
+        ctx._edge_pattern = [int(isinstance(each, TensorBase)) for each in values]
         return tuple(each.detach() if isinstance(each, TensorBase) else each for each in values)  # type: ignore[attr-defined]
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """Refuse."""
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+        raise RuntimeError(ctx.message)
 
 
 Error._node_class.__name__ = "Error"
+TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -22,6 +22,7 @@ from weft._engine.tensor import TensorBase
 from weft._tensor.base import Tensor
 from weft._tensor.interop import tensor
 from weft.autograd._backward import grad
+from weft.autograd.function import Function
 from weft.autograd.grad_mode import enable_grad, no_grad
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -98,6 +99,7 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("gradcheck: Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     args = (inputs,) if isinstance(inputs, TensorBase) else tuple(inputs)
+    refuse_sparse(func(*args))
     func, args = of_values(func, args)
     try:
         check_inputs(args, eps)
@@ -144,6 +146,22 @@ def of_values(func: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Callable
         return result._inner_values if is_wrapper(result) else result
 
     return inner, tuple(each._inner_values if is_wrapper(each) else each for each in args)
+
+
+def refuse_sparse(result: Any) -> None:
+    """Outputs are dense: a difference of sparse ones depends on which elements they keep.
+
+    Raises
+    ------
+    ValueError
+        If one is not.
+    """
+    tensors = [each for each in as_tuple(result) if isinstance(each, Tensor)]
+    if any(each.requires_grad and each.layout not in (weft.strided, weft.jagged) for each in tensors):
+        raise ValueError(
+            "gradcheck: Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the "
+            "output of fn for gradcheck."
+        )
 
 
 def is_wrapper(value: Any) -> bool:
@@ -256,10 +274,9 @@ def difference(
 
 
 def numerical_jacobian(
-    func: Callable[..., Any], args: tuple[Any, ...], position: int, number: int, eps: float, like: Any
+    func: Callable[..., Any], args: tuple[Any, ...], source: Any, number: int, eps: float, like: Any
 ) -> numpy.ndarray[Any, Any]:
-    """Differences of an output for each real part of an input: (input parts, output parts)."""
-    source = args[position]
+    """Differences of an output for each real part of a tensor that it depends on: (its parts, output parts)."""
     values = values_of(source)
     rows = []
     for place in numpy.ndindex(values.shape):
@@ -310,7 +327,7 @@ def compare_jacobians(
     for position, ours, twice in zip(watched, analytical, again):
         if not numpy.allclose(ours, twice, rtol=0, atol=nondet_tol, equal_nan=True):
             raise not_reentrant(position, number, nondet_tol)
-        theirs = numerical_jacobian(func, args, position, number, eps, output).reshape(ours.shape)
+        theirs = numerical_jacobian(func, args, args[position], number, eps, output).reshape(ours.shape)
         if not numpy.allclose(ours, theirs, rtol=rtol, atol=atol, equal_nan=False):
             raise mismatch(position, number, theirs, ours, which_part(output, theirs, ours, rtol, atol))
 
@@ -426,17 +443,16 @@ def compare_forward(func: Any, args: Any, watched: Any, eps: float, atol: float,
 
 def check_undefined_tangents(func: Any, args: Any, watched: Any) -> None:
     """An input without tangent counts as one whose tangent is zero, however that is stored."""
-    if len(watched) < 2:
-        return
     chance = numpy.random.default_rng(4)
     for position in watched:
         tangent = args[position].detach().new_zeros(args[position].shape)
         parts_into(tangent, chance.standard_normal(parts(values_of(tangent)).size))
         zeros = {n: args[n].detach().new_zeros(args[n].shape) for n in watched if n != position}
-        expanded = {n: args[n].detach().new_zeros(()).expand(args[n].shape) for n in watched if n != position}
-        for one, other in zip(
-            pushed(func, args, position, tangent, zeros), pushed(func, args, position, tangent, expanded)
-        ):
+        found = pushed(func, args, position, tangent, zeros)
+        if not zeros:
+            continue
+        expanded = {n: each.new_zeros(()).expand(each.shape) for n, each in zeros.items()}
+        for one, other in zip(found, pushed(func, args, position, tangent, expanded)):
             if not numpy.allclose(real_parts(one), real_parts(other)):
                 raise GradcheckError("Expected forward mode to handle tangents that are zeros of any layout")
 
@@ -547,15 +563,55 @@ def check_scales(args: Any, watched: Any, outputs: list[Any]) -> None:
             raise GradcheckError(f"grad is incorrect type ({given.dtype} is not {source.dtype}), of input {position}")
 
 
+UNDEFINED = (
+    "Expected backward function to handle undefined output grads: a hook, or a backward that asked for no zeros "
+    "(set_materialize_grads(False)), gets None for an output without gradient"
+)
+
+
+class _Undefined(Function):
+    """The identity, with no gradient, not even zeros."""
+
+    _is_one_op = False
+
+    @staticmethod
+    def forward(ctx: Any, input: Any) -> Any:
+        """The tensor itself."""
+        return input.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Any) -> None:
+        """Nothing."""
+
+
 def check_undefined(func: Any, args: Any, watched: Any) -> None:
-    """Outputs without a gradient must not disturb the others."""
-    outputs = differentiable(func(*args))
+    """Outputs whose gradient is undefined, all at once and each by itself, must give no gradient, or zeros.
+
+    Raises
+    ------
+    GradcheckError
+        If backward fails, or gives anything else.
+    """
     inputs = [args[n] for n in watched]
-    for output in outputs:
-        zeros = output.detach().new_zeros(output._array.shape)
-        for given in grad(output, inputs, zeros, retain_graph=True, allow_unused=True):
-            if given is not None and bool((given != 0).any()):
-                raise GradcheckError("Expected backward function to handle undefined output grads")
+    count = len(differentiable(func(*args)))
+    undefined = [{*range(count)}, *({number} for number in range(count) if count > 1)]
+    for numbers in undefined:
+        outputs = differentiable(func(*args))
+        cut = [_Undefined.apply(output) if number in numbers else output for number, output in enumerate(outputs)]
+        seeds = [output.detach().new_zeros(output._array.shape) for output in outputs]
+        try:
+            found = grad(cut, inputs, seeds, allow_unused=True)
+        except RuntimeError as error:
+            warnings.warn(
+                "gradcheck: Backwards compatibility: New undefined gradient support checking feature is enabled by "
+                "default, but it may break existing callers of this function. If this is true for you, you can call "
+                "this function with check_undefined_grad=False",
+                UserWarning,
+                stacklevel=3,
+            )
+            raise GradcheckError(UNDEFINED) from error
+        if any(given is not None and bool((given != 0).any()) for given in found):
+            raise GradcheckError(UNDEFINED)
 
 
 def get_numerical_jacobian(
@@ -564,9 +620,33 @@ def get_numerical_jacobian(
     """The Jacobians of the first output of a function of a tuple of inputs, by differences; deprecated."""
     private("get_numerical_jacobian", grad_out)
     targets = [target] if isinstance(target, TensorBase) else list(inputs if target is None else target)
-    places = [n for n, each in enumerate(inputs) if any(each is wanted for wanted in targets)]
     first = as_tuple(fn(inputs))[0]
-    return [as_tensor(numerical_jacobian(lambda *given: fn(given), tuple(inputs), n, 0, eps, first)) for n in places]
+    found = [numerical_jacobian(lambda *given: fn(given), tuple(inputs), each, 0, eps, first) for each in targets]
+    return [as_tensor(each) for each in found]
+
+
+def _get_numerical_jacobian(
+    fn: Callable[..., Any], inputs: Any, outputs: Any = None, target: Any = None, eps: float = 1e-3
+) -> list[tuple[Any, ...]]:
+    """The Jacobians of each output by each target (the inputs), which PyTorch's tests of modules compare."""
+    args = as_tuple(inputs)
+    with enable_grad():
+        known = differentiable(fn(*args) if outputs is None else outputs)
+    targets = _iter_tensors(args if target is None else target, only_requiring_grad=True)
+    return [
+        tuple(as_tensor(numerical_jacobian(fn, args, each, n, eps, output)) for n, output in enumerate(known))
+        for each in targets
+    ]
+
+
+def _iter_tensors(x: Any, only_requiring_grad: bool = False) -> Iterator[Any]:
+    """The tensors in nested lists and tuples, one after the other; of PyTorch's tests of modules."""
+    if isinstance(x, TensorBase):
+        if x._requires_grad or not only_requiring_grad:
+            yield x
+    elif isinstance(x, Iterable) and not isinstance(x, str):
+        for each in x:
+            yield from _iter_tensors(each, only_requiring_grad)
 
 
 def get_analytical_jacobian(

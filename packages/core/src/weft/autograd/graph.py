@@ -8,12 +8,35 @@ from contextlib import contextmanager
 from typing import Any
 
 from weft._engine.dispatch import edge_of
-from weft._engine.tensor import Node as Node
+from weft._engine.tensor import Node as EngineNode
 from weft._engine.tensor import TensorBase, Version, intercept, local
+from weft.autograd._nodes import AccumulateGrad
 from weft.autograd._nodes import GradientEdge as GradientEdge
 from weft.autograd._nodes import get_gradient_edge as get_gradient_edge
 from weft.ops._inplace import bump
 from weft.utils.hooks import RemovableHandle
+
+
+class NodeType(type):
+    """The type of `Node`: all that is in a graph is an instance of it."""
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, (EngineNode, AccumulateGrad)) or "_is_node" in vars(subclass)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return issubclass(type(instance), cls)
+
+
+class Node(metaclass=NodeType):
+    """What ``grad_fn`` and its ``next_functions`` are instances of, for ``isinstance``; no class derives from it.
+
+    A node has ``name()``, ``next_functions``, ``metadata``, ``register_hook(hook)`` and ``register_prehook(hook)``.
+
+    Examples
+    --------
+    >>> isinstance(weft.ones(1, requires_grad=True).exp().grad_fn, weft.autograd.graph.Node)
+    True
+    """
 
 
 class saved_tensors_hooks:
@@ -183,18 +206,22 @@ class Arrivals:
 
 def reached(backward_pass: Any, tensors: Sequence[Any]) -> list[Any]:
     """Those tensors whose gradient a backward pass will compute."""
+    captures, needed = backward_pass.captures, backward_pass.needed
     seen: set[Any] = set()
-    stack = [edge for edge in backward_pass.roots if edge is not None]
+    computed: set[Any] = set()
     leaves: set[int] = set()
+    stack = [edge for edge in backward_pass.roots if edge is not None]
     while stack:
         node = stack.pop()
-        if not isinstance(node, Node):
-            leaves.add(id(node))
+        if not isinstance(node, EngineNode):
+            if captures is None or id(node) in captures:
+                leaves.add(id(node))
         elif node not in seen:
             seen.add(node)
-            if backward_pass.needed is None or node in backward_pass.needed:
+            if needed is None or node in needed or any(isinstance(key, tuple) and key[0] is node for key in captures):
+                computed.add(node)
                 stack.extend(edge for edge in node.edges() if edge is not None)
-    return [each for each in tensors if id(each) in leaves or edge_of(each) in seen]
+    return [each for each in tensors if id(each) in leaves or edge_of(each) in computed]
 
 
 class Handles(RemovableHandle):

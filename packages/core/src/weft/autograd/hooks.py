@@ -26,8 +26,8 @@ class TensorHooks:
         self.accumulator: Any = None  # a weak reference to the leaf's AccumulateGrad, if somebody asked for it
 
     def wants_last(self) -> bool:
-        """Whether somebody wants to be told as soon as the leaf's gradient is complete, not when the pass ends."""
-        return bool(self.after or self.accumulated)
+        """Whether somebody sees when the leaf's gradient is complete: it is handed over then, not at the end."""
+        return bool(self.before or self.accumulating or self.after or self.accumulated)
 
     def before_leaf(self, grad: Any) -> Any:
         """The gradient as the leaf's hooks leave it."""
@@ -135,9 +135,8 @@ class Watch:
     def before(self, node: Node, grads: list[Any]) -> None:
         """Run what sees the gradients of single outputs; it may replace them in the list."""
         for index, hooks in self.outputs.items():
-            for hook in list(hooks.values()):
-                if grads[index] is not None:
-                    grads[index] = replacement(hook, grads[index], hook(grads[index]))
+            for hook in list(hooks.values()):  # an output without gradient has None, as other outputs have theirs
+                grads[index] = replacement(hook, grads[index], hook(grads[index]))
         for index, reference in self.retained.items():
             tensor = reference()
             if tensor is not None and grads[index] is not None:
@@ -184,7 +183,8 @@ def pattern_of(node: Node) -> list[int]:
     """For each tensor argument of the operation 1 if an edge leads to it, else 0."""
     edges = len(node.edges())
     if not isinstance(node, PlannedNode):
-        return [1] * edges
+        known: list[int] | None = getattr(node, "_edge_pattern", None)
+        return [1] * edges if known is None else known
     pattern = node.plan.shown
     members = edges - pattern.count(1)  # a list of tensors has all the other edges
     found: list[int] = []

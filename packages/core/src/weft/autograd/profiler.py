@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from weft._interception import profiling
 from weft.profiler import profiler as _profiler
 from weft.profiler._events import EventList, FunctionEvent, FunctionEventAvg
 from weft.profiler._range import record_function
@@ -21,6 +22,11 @@ __all__ = [
 ]
 
 kineto_available = _profiler.kineto_available
+
+
+def profiler_enabled() -> bool:
+    """Whether a profiler runs."""
+    return profiling.recorder is not None
 
 
 class profile:

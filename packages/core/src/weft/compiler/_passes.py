@@ -6,10 +6,10 @@ import gc
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import setitem
 from typing import Any
 
-import numpy
-
+from weft._devices.devices import on_device_of
 from weft._engine.dispatch import make
 from weft._engine.tensor import Node, Version, local, next_sequence, set_grad
 from weft.compiler._differentiable import (
@@ -243,7 +243,7 @@ def named_way(way: Any) -> tuple[int, int]:
 @contextmanager
 def as_it_was(written: list[Any], states: list[Any], precision: Any) -> Iterator[None]:
     """In this block generators stand where they did; what was written into and they are as before, afterwards."""
-    copies = [(each, each._array.copy(), each._version_counter.value) for each in written]
+    copies = [(each, on_device_of(each._key, each._array.copy)(), each._version_counter.value) for each in written]
     now = [(generator, generator.get_state()) for generator, _ in states]
     for generator, state in states:
         generator.set_state(state)
@@ -258,7 +258,7 @@ def as_it_was(written: list[Any], states: list[Any], precision: Any) -> Iterator
         for generator, state in now:
             generator.set_state(state)
         for each, values, count in copies:
-            numpy.copyto(each._array, values)
+            on_device_of(each._key, setitem)(each._array, ..., values)
             each._version_counter.value = count
 
 

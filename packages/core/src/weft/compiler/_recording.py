@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy
 
-from weft._devices.devices import cpu
+from weft._devices.devices import cpu, on_device_of
 from weft._engine.dispatch import OpNode, PairNode
 from weft._engine.tensor import Node, TensorBase, next_sequence
 from weft._errors import caller_line
@@ -385,7 +385,7 @@ class Recorder(Interceptor):
             shapes = [each._array.shape for each in flattened(result) if isinstance(each, TensorBase)]
             call = Call(op, noted, self.note_result(result), line, shapes)
             if gives_the_same(call) and result._array.size <= FEW:
-                call.made = result._array.copy()
+                call.made = on_device_of(result._key, result._array.copy)()
             self.made.calls.append(call)
         except Refused as error:
             self.refuse(f"{op.name}: {error}")

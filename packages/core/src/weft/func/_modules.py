@@ -131,7 +131,7 @@ def swapped(owner: Any, name: str, tensor: Any) -> Any:
     if name == "":
         raise KeyError('functional_call: tensor name can\'t be empty string ""')
     if tensor is not absent and tensor is not None and not isinstance(tensor, TensorBase):
-        raise TypeError(f"functional_call: {name} must be a Tensor, got {type(tensor).__name__}")
+        raise TypeError(f"functional_call: {name}: {tensor!r} is not an instance of torch.Tensor")
     for table in (owner._parameters, owner._buffers):
         if name in table:
             before = table[name]
@@ -159,9 +159,9 @@ def check_names(own: dict[str, Any], given: dict[str, Any]) -> None:
     unknown = sorted(set(given) - set(own))
     missing = sorted(set(own) - set(given))
     if unknown or missing:
-        raise RuntimeError(
-            f"functional_call: Error(s) in strict mode: Unexpected key(s): {unknown}; Missing key(s): {missing}"
-        )
+        lists = [("Unexpected", unknown), ("Missing", missing)]
+        found = "\n\t".join(f"{what} key(s): {', '.join(map(repr, names))}." for what, names in lists if names)
+        raise RuntimeError(f"functional_call: Error(s) in running functional_call in strict mode:\n\t{found}")
 
 
 def with_tied(own: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -11,7 +12,30 @@ from weft._tensor.base import Tensor
 from weft._tensor.shared_memory import Segment, open_segment
 from weft.storage import UntypedStorage, address, mapping_of
 
-__all__ = ["init_reductions", "rebuild_storage", "reduce_storage", "reduce_tensor"]
+__all__ = ["StorageWeakRef", "init_reductions", "rebuild_storage", "reduce_storage", "reduce_tensor"]
+
+
+class StorageWeakRef:
+    """A reference to a storage that does not keep it alive; two are equal that are of one storage's memory.
+
+    Parameters
+    ----------
+    storage : UntypedStorage or TypedStorage
+    """
+
+    def __init__(self, storage: Any) -> None:
+        self.cdata = storage._cdata
+        self._reference = weakref.ref(getattr(storage, "_untyped_storage", storage))
+
+    def expired(self) -> bool:
+        """Whether the storage is gone."""
+        return self._reference() is None
+
+    def __hash__(self) -> int:
+        return hash(self.cdata)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, StorageWeakRef) and self.cdata == other.cdata)
 
 
 def reduce_tensor(tensor: Tensor) -> Any:

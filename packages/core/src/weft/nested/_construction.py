@@ -91,6 +91,27 @@ def jagged_of(name: str, tensors: list[Any]) -> Any:
     return made(weft.cat(tensors, along), offsets, None, along + 1, (min(lengths), max(lengths)))
 
 
+def _nested_tensor_from_mask(t: Any, mask: Any, mask_check: bool = True) -> Any:
+    """A nested tensor of the steps of sequences (N, L, D) that a mask (N, L) keeps: PyTorch's encoders' fast path.
+
+    Raises
+    ------
+    RuntimeError
+        If the mask is not boolean, shapes do not fit together, or what is kept does not come first in each sequence.
+    """
+    name = "_nested_tensor_from_mask"
+    if mask.dtype is not weft.bool:
+        raise RuntimeError(f"{name}: Expected mask to be of ScalarType Bool, but got {mask.dtype} instead")
+    if mask.ndim != 2 or t.ndim != 3 or mask.shape != t.shape[:2]:
+        raise RuntimeError(
+            f"{name}: Expected input (N, L, D) and a mask of its first two sizes, but got input {list(t.shape)} and "
+            f"mask {list(mask.shape)}"
+        )
+    if mask_check and bool((mask[:, 1:] & ~mask[:, :-1]).any()):
+        raise RuntimeError(f"{name}: Mask must be left-aligned without gaps")
+    return as_nested_tensor([row[: int(kept.sum())] for row, kept in zip(t, mask)])
+
+
 def nested_tensor(
     tensor_list: Any,
     *,

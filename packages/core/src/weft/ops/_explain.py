@@ -16,7 +16,9 @@ from weft._engine.tensor import TensorBase
 from weft._errors import OutOfMemoryError
 from weft._plugins.access import plugins
 
-OURS = re.compile(r"[\w.<>]+(\(\)( missing| takes| got)|(\(\))?: )")  # how messages of ops, and of calls, begin
+OURS = re.compile(
+    r"[\w.<>]+(\(\)( missing| takes| got| received)|(\(\))?: )"
+)  # how messages of ops, and of calls, begin
 LIBRARIES = ("weft", "numpy", "scipy", "ml_dtypes", "cupy")
 EXPECTED = {"dtype": "weft.dtype", "device": "weft.device", "generator": "weft.Generator", "out": "Tensor"}
 OVERFLOW = "Storage size calculation overflowed, or exceeds memory"

@@ -32,11 +32,12 @@ from weft._engine.dispatch import bump as bump
 from weft._engine.dispatch_keys import KernelBySize
 from weft._engine.tensor import Extra, TensorBase, local, run_quietly, set_grad, state
 from weft._engine.unresolved import memory_of, values_of
+from weft._errors import warn_caller
 from weft._interception import transforms
 from weft._interception.interceptors import Operation, intercepted, is_watched, method_operation, operations
 from weft._interception.torch_dispatch import classes, dispatching, lower
 from weft._interception.torch_function import flatten
-from weft._settings import warn_caller_once, warn_of_lost_part
+from weft._settings import warn_of_lost_part
 from weft.backend import destination
 from weft.ops._registry import registry
 
@@ -93,19 +94,30 @@ def refuse_unrecorded_view(name: str, tensor: Any) -> None:
     if found is None:
         return
     _, op, _, index, recorded = found
-    if tensor._node is not None and not isinstance(tensor._node, PlannedNode):
+    outputs = 0 if tensor._extra is None else tensor._extra.made_by
+    if outputs == 1 or (outputs == 0 and tensor._node is not None and not isinstance(tensor._node, PlannedNode)):
+        which = "" if tensor._node is None else f"Output {output_index(tensor)} of {tensor._node.label()} is "
         raise RuntimeError(
-            f"{name}: Output {output_index(tensor)} of {tensor._node.label()} is a view and is being modified inplace. "
+            f"{name}: {which and which + 'a view and is being modified inplace. '}"
             "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
             "logic to handle view+inplace would override the custom backward associated with the custom Function, "
             "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
             "custom Function."
         )
-    if index >= 0 and recorded:
+    if outputs > 1 or (index >= 0 and recorded):
+        label = op.declaration.label if outputs == 0 or tensor._node is None else tensor._node.label()
+        number = output_index(tensor) if outputs else index
         raise RuntimeError(
-            f"{name}: Output {index} of {op.declaration.label} is a view and is being modified inplace. "
+            f"{name}: Output {number} of {label} is a view and is being modified inplace. "
             "This view is the output of a function that returns multiple views. Such functions do not allow the "
             "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        )
+    if found is not tensor._view_fn and tensor._requires_grad and not tensor._view_base._requires_grad:
+        block = "inference_mode" if recorded is None else "no_grad block"
+        raise RuntimeError(
+            f"{name}: a view of a view that requires grad is being modified inplace, and the view before it was made "
+            f"inside the {block}. What its gradient is cannot be told. Make both views where gradients are recorded, "
+            "or write inside weft.no_grad()"
         )
     mode = "inference mode" if recorded is None else "no_grad mode"
     raise RuntimeError(
@@ -135,12 +147,11 @@ def is_expanded(array: Any) -> bool:
 
 
 def warn_of_expanded(name: str, array: Any) -> None:
-    """Say once that a write reaches more elements than it names."""
+    """Say that a write reaches more elements than it names."""
     if is_expanded(array):
-        warn_caller_once(
+        warn_caller(
             f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this "
-            "operation: each element that is written to is all those that share its memory",
-            name,
+            "operation: each element that is written to is all those that share its memory"
         )
 
 
@@ -473,10 +484,16 @@ def write_result(name: str, target: Any, result: Any) -> None:
     Of elements that share memory those are written that differ, lest one that stays as it was undoes another's write.
     """
     array = target._array
-    if name in AT_POSITIONS and type(array) is numpy.ndarray and overlaps_itself(array):
-        numpy.copyto(array, result, where=array != result)
+    is_plain = not target.is_meta and not target._key.bits
+    if name in AT_POSITIONS and is_plain and overlaps_itself(array):
+        on_device_of(target._key, write_changed)(backend_of(target._key.device).xp, array, result)
     else:
         write_array(target, result)
+
+
+def write_changed(xp: Any, array: Any, result: Any) -> None:
+    """Write the elements of a result that differ from those of an array."""
+    xp.copyto(array, result, where=array != result)
 
 
 def overlaps_itself(array: Any) -> bool:
@@ -671,14 +688,12 @@ def check_takes(name: str, out: Any, result: Any, exact: bool, refusal: type[Exc
     given, found = out._key.dtype, result._key.dtype
     truths = ("bool", "uint8")  # either serves as the result of a test
     if exact and given is not found and not (given.name in truths and found.name in truths):
-        raise refusal(
-            f"{name}: Expected out tensor to have dtype {found}, but got {given} instead (expected scalar_type "
-            f"{found.scalar_type_name} but found {given.scalar_type_name})"
-        )
+        raise refusal(other_dtype(name, found, given))
     if not can_cast(found, given):
         raise refusal(
             f"{name}: result type {found.scalar_type_name} can't be cast to the desired output type "
-            f"{given.scalar_type_name}"
+            f"{given.scalar_type_name}: Expected result to be safely castable from {found.scalar_type_name} dtype, but "
+            f"got result with dtype {given.scalar_type_name}"
         )
 
 
@@ -686,6 +701,37 @@ def has_tangent(tensor: Any) -> bool:
     """Whether forward mode has a derivative of a tensor."""
     found = transforms.record_of(tensor)
     return found is not None and found.tangent is not None
+
+
+CPP_NAMES = {  # of dtypes, as PyTorch's refusals of out= have them
+    "float32": "float",
+    "float64": "double",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+}
+
+
+def other_dtype(name: str, found: Any, given: Any) -> str:
+    """What is said of an output whose dtype is not that of the result, in the words of PyTorch's several refusals."""
+    wanted, got = found.scalar_type_name, given.scalar_type_name
+    message = (
+        f"{name}: Expected out tensor to have dtype {CPP_NAMES.get(found.name, found.name)}, but got "
+        f"{CPP_NAMES.get(given.name, given.name)} instead ({found}, not {given}): the output given to {name} has dtype "
+        f"{got} but the operation's result requires dtype {wanted} (expected scalar_type {wanted} but found {got}; "
+        f"Expected object of scalar type {wanted} but got scalar type {got} for argument 'out')"
+    )
+    if found.name == "bool":
+        message += f". {name} only supports bool tensor for result, got: {got}; it does not support non-boolean outputs"
+    elif found.is_complex and not given.is_complex:
+        message += f". {name} expects a complex output tensor, but got {got}"
+    return message
 
 
 # Functions that are told a size give it to their output without a warning. Not so arange and range, as in PyTorch.
@@ -696,15 +742,22 @@ SIZED_BY_ARGUMENT = frozenset(
 
 def resize_out(name: str, out: Any, result: Any) -> None:
     """Give the tensor that a result is written to the result's size; a warning says so if it had elements."""
-    if out._array.size and name not in SIZED_BY_ARGUMENT:
-        warnings.warn(
-            f"{name}: an output with one or more elements was resized since it had shape {list(out._array.shape)}, "
-            f"which does not match the required output shape {list(result._array.shape)}. This behavior is deprecated; "
-            "pass an output of that shape, or empty it first with out.resize_(0)",
-            UserWarning,
-            stacklevel=4,
-        )
+    if name not in SIZED_BY_ARGUMENT:
+        warn_of_resize(name, out, result._array.shape, 5)
     resize_like(out, result)
+
+
+def warn_of_resize(name: str, out: Any, shape: tuple[int, ...], stacklevel: int = 4) -> None:
+    """Say that an output with elements gets another size."""
+    if out._array.size:
+        warnings.warn(
+            f"{name}: An output with one or more elements was resized since it had shape {list(out._array.shape)}, "
+            f"which does not match the required output shape {list(shape)}. This behavior is deprecated, and in a "
+            "future PyTorch release outputs will not be resized unless they have zero elements. Pass an output of that "
+            "shape, or empty it first with out.resize_(0)",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def refuse_overlap(name: str, targets: Sequence[Any], args: Sequence[Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from weft._devices.devices import backend_of
 from weft._engine.tensor import TensorBase
 from weft._interception.transforms import values_known
 from weft.ops._declare import op
@@ -90,7 +91,11 @@ def check_square(name: str, input: Any, half: bool = False) -> None:
 def raise_failed(name: str, info: Any, explain: Callable[[int], str]) -> None:
     """Raise for the first matrix of a batch whose ``info`` is not 0."""
     codes = info._array
-    if not has_values(codes) or not codes.any():
+    if not has_values(codes):
+        return
+    if not isinstance(codes, numpy.ndarray):
+        codes = backend_of(info._key.device).to_numpy(codes)  # waits for the device
+    if not codes.any():
         return
     place, code = next((place, code) for place, code in enumerate(info.reshape(-1).tolist()) if code)
     which = f"(Batch element {place}): " if codes.ndim else ""

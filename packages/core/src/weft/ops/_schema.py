@@ -323,6 +323,8 @@ class Parser:
             self.expect(")")
 
     def results(self) -> list[Argument]:
+        if self.accept("None"):
+            return []
         if not self.accept("("):
             kind = self.type()
             return [Argument("" if self.token == END else self.identifier(), kind, None, False)]

@@ -9,7 +9,13 @@ from weft.ops._expressions import maximum, where
 from weft.types import Number
 
 
-@pointwise("relu", "relu_", formula=True, dtypes="int float")
+@pointwise(
+    "relu",
+    "relu_",
+    formula=True,
+    dtypes="int float",
+    error_hint="Boolean inputs not supported for relu",
+)
 def relu(input):
     """Each element, but at least 0.
 

@@ -476,7 +476,15 @@ def _(graph, input):
     return graph.Less(graph.Abs(input), math.inf) if graph.is_floating(input) else graph.Equal(input, input)
 
 
-@pointwise("isposinf", result="bool", dtypes=REAL, out="exact", compute_dtype="native", error_type=RuntimeError)
+@pointwise(
+    "isposinf",
+    result="bool",
+    dtypes=REAL,
+    out="exact",
+    compute_dtype="native",
+    error_type=RuntimeError,
+    error_hint="isposinf does not support complex inputs",
+)
 def isposinf(xp, input):
     """Where the element is positive infinity."""
     return input == xp.inf
@@ -487,7 +495,15 @@ def _(graph, input):
     return graph.IsInf(input, detect_negative=0) if graph.is_floating(input) else graph.Not(graph.Equal(input, input))
 
 
-@pointwise("isneginf", result="bool", dtypes=REAL, out="exact", compute_dtype="native", error_type=RuntimeError)
+@pointwise(
+    "isneginf",
+    result="bool",
+    dtypes=REAL,
+    out="exact",
+    compute_dtype="native",
+    error_type=RuntimeError,
+    error_hint="isneginf does not support complex inputs",
+)
 def isneginf(xp, input):
     """Where the element is negative infinity."""
     return input == -xp.inf
@@ -510,7 +526,13 @@ def _(graph, input):
     return graph.Or(same, graph.Not(same))
 
 
-@pointwise("signbit", result="bool", dtypes=REAL, out="exact")
+@pointwise(
+    "signbit",
+    result="bool",
+    dtypes=REAL,
+    out="exact",
+    error_hint="signbit is not implemented for complex tensors",
+)
 def signbit(xp, input):
     """Where the sign bit is set: negative elements, and -0."""
     return xp.signbit(input) if input.dtype.kind == "f" else input < 0
@@ -687,8 +709,9 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
         raise RuntimeError(
             f"isclose: {input.dtype.scalar_type_name} did not match {other.dtype.scalar_type_name}; convert one of them"
         )
-    if not (rtol >= 0 and atol >= 0):  # nan is not
-        raise RuntimeError(f"isclose: rtol and atol must not be negative; got {rtol} and {atol}")
+    for tolerance, value in (("rtol", rtol), ("atol", atol)):
+        if not value >= 0:  # nan is not
+            raise RuntimeError(f"isclose: {tolerance} must be greater than or equal to zero, but got {value}")
     same = input == other
     if equal_nan and input.dtype.category >= 2:
         same = same | (input.isnan() & other.isnan())

@@ -94,7 +94,13 @@ def narrow_copy(input: Tensor, dim: int, start: int | Tensor, length: int) -> Te
     tensor([1, 2, 3])
     """
     if input.ndim and operator.index(dim) >= input.ndim:  # unlike `narrow`, no IndexError
-        raise RuntimeError(f"narrow_copy: Expected dim ({dim}) to be less than the number of dimensions {input.ndim}")
+        raise RuntimeError(
+            "narrow_copy: Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false. dim is "
+            f"{dim}, of {input.ndim} dimensions"
+        )
+    if length < 0 and not isinstance(start, Tensor):
+        size = input.shape[dim]
+        raise RuntimeError(f"narrow_copy: start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return contiguous_copy.op(views.narrow(input, dim, start, length))
 
 
@@ -406,11 +412,16 @@ def empty_permuted(
     if layout is not None:
         is_strided("empty_permuted", layout)
     shape = as_shape("empty_permuted", (size,))
-    if sorted(physical_layout) != list(range(len(shape))):
+    if len(physical_layout) != len(shape):
         raise RuntimeError(
-            f"empty_permuted: Number of dimensions in size does not match the length of the physical_layout, or a "
-            f"dimension is missing or repeated; got size {list(shape)} and physical_layout {list(physical_layout)}"
+            f"empty_permuted: Number of dimensions in size does not match the length of the physical_layout; got size "
+            f"{list(shape)} and physical_layout {list(physical_layout)}"
         )
+    for dim in physical_layout:
+        if not 0 <= dim < len(shape):
+            raise RuntimeError(f"empty_permuted: Dimension out of range (expected to be under {len(shape)}, got {dim})")
+    if len(set(physical_layout)) != len(shape):
+        raise RuntimeError(f"empty_permuted: Duplicate dim not allowed in physical_layout {list(physical_layout)}")
     made = empty([shape[dim] for dim in physical_layout], dtype=dtype, device=device)
     made = made.permute([list(physical_layout).index(dim) for dim in range(len(shape))]).detach()
     return made.requires_grad_() if requires_grad else made

@@ -405,12 +405,17 @@ def beside(input: Any, made: Any) -> Any:
 
 
 def permutation_of(input: Any) -> Any:
-    """The order of dimensions in memory, if the tensor is dense in another order than its own; else None."""
+    """The order of dimensions in memory that a tensor like another has; None for C order.
+
+    It is that of the other, dense or not: a copy of a slice of channels-last images is a channels-last tensor.
+    """
     array = input._array
     if array.flags.c_contiguous or array.ndim < 2:
         return None
     order = sorted(builtins.range(array.ndim), key=lambda d: (-array.strides[d], d))
-    return order if array.transpose(order).flags.c_contiguous else None
+    if not array.transpose(order).flags.c_contiguous:
+        order = order_of_result(array.ndim, [(array.shape, array.strides)])
+    return None if order == list(builtins.range(array.ndim)) else order
 
 
 @composite(leaf="core::empty_like")
@@ -1053,7 +1058,11 @@ def bounds_dtype(name: str, start: Any, end: Any, dtype: Any) -> dtype:
 def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype, xp: Any = numpy) -> Any:
     """``steps`` numbers from start to end, computed from the nearer end."""
     if steps is None or isinstance(steps, float):
-        raise TypeError(f"{name}(): argument 'steps' must be int, not {type(steps).__name__}")
+        given = ", ".join(type(each).__name__ for each in (start, end, steps))
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got ({given}): argument 'steps' must be int, not "
+            f"{type(steps).__name__}"
+        )
     steps = int(steps)
     if steps < 0:
         raise RuntimeError(f"{name}: number of steps must be non-negative; got {steps}")
@@ -1242,6 +1251,9 @@ def eye(
     """
     if layout is not None:
         is_strided("eye", layout)
+    for side, size in (("n", n), ("m", m)):
+        if isinstance(size, int) and size < 0:
+            raise RuntimeError(f"eye: {side} must be greater or equal to 0, got {size}")
     shape = as_shape("eye", (n, n if m is None else m))
     made = filled("eye", shape, 0, dtype or get_default_dtype(), device, False)
     columns = shape[1]
@@ -1371,6 +1383,9 @@ def triu_indices(
 
 
 def triangle_indices(name: str, find: Any, row: int, col: int, offset: int, element: Any, device: Any) -> Any:
+    for word, size in (("row", row), ("col", col)):
+        if integer(name, size, word) < 0:
+            raise RuntimeError(f"{name}: {word} must be non-negative, got {size}")
     as_shape(name, (row, col))
     offset = integer(name, offset, "offset")
     if element.name not in ("int32", "int64"):
@@ -1827,7 +1842,13 @@ def ones_without_dims(model: Any) -> Any:
     return make(ones, key_of(model._key.dtype, model._key.device))
 
 
+def recorded_copy(source: Any) -> Any:
+    """A copy whose history is that of `copy_`, as gradients that are differentiable have it."""
+    return empty_like(source).copy_(source)
+
+
 state.clone = clone.op
+state.recorded_copy = recorded_copy
 state.ones_like = ones_without_dims
 state.clone_like = clone_like
 Operation("core::clone_like", clone_like)

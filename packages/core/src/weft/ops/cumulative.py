@@ -284,6 +284,8 @@ def running(name: str, pick: str) -> Any:
             raise NotImplementedError(
                 f"{name}: not implemented for '{input._key.dtype.scalar_type_name}', which has no order"
             )
+        if not input.ndim and isinstance(dim, int) and dim not in (-1, 0):
+            raise IndexError(f"{name}: Expected reduction dim -1 or 0 for scalar but got {dim}")
         return pair(*declared.op(input, wrap_dim(name, dim, input.ndim)))
 
     function.__name__ = function.__qualname__ = name
@@ -415,7 +417,7 @@ def spacing(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
             raise RuntimeError(f"{name}: Currently, we only support dx as a real number; got {dx!r}")
         return (1 if dx is None else dx), dim
     if dx is not None:
-        raise TypeError(f"{name}(): got an invalid combination of arguments: x and dx; x has the distances")
+        raise TypeError(f"{name}() received an invalid combination of arguments: x and dx; x has the distances")
     if x.ndim == 1:
         if x.shape[0] != y.shape[dim]:
             raise RuntimeError(

@@ -923,8 +923,15 @@ def ormqr(input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, tran
     tensor([[5.],
             [0.]])
     """
+    require_tensors("ormqr", input=input, input2=input2, input3=input3)
+    if input.ndim < 2:
+        raise RuntimeError(f"ormqr: input must have at least 2 dimensions; got shape {tuple(input.shape)}")
+    if input2.ndim and input3.ndim > 1 and input2.shape[-1] > min(input3.shape[-2 if left else -1], input.shape[-1]):
+        raise RuntimeError(
+            "ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1]); got tau "
+            f"{list(input2.shape)}, other {list(input3.shape)} and input {list(input.shape)}"
+        )
     check_dtype("ormqr", input, input2, input3)
-    check_matrix("ormqr", input)
     check_reflections("ormqr", input, input2)
     if input3.ndim != input.ndim or input3.shape[:-2] != input.shape[:-2]:
         raise RuntimeError(

@@ -303,7 +303,7 @@ def check_signal(input: Any, window: Any, onesided: bool | None, return_complex:
     is_complex = input.is_complex() or (window is not None and window.is_complex())
     if return_complex is None:
         if not is_complex:
-            raise RuntimeError("stft: requires the return_complex parameter be given for real inputs; pass True")
+            raise RuntimeError("stft requires the return_complex parameter be given for real inputs; pass True")
         return_complex = True
     if not return_complex:
         warnings.warn("stft with return_complex=False is deprecated: pass return_complex=True", UserWarning, 4)
@@ -395,7 +395,7 @@ def check_spectra(input: Any, n_fft: int, hop_length: int, win_length: int, ones
     """What istft wants of its input."""
     if not (isinstance(input, TensorBase) and input._key.is_complex):
         raise RuntimeError(
-            f"istft: requires a complex input, as stft gives it with return_complex=True; got "
+            f"istft requires a complex-valued input tensor matching the output from stft with return_complex=True; got "
             f"{getattr(input, 'dtype', type(input).__name__)}"
         )
     shape = input._array.shape

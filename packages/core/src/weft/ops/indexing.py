@@ -18,7 +18,7 @@ from weft._engine.fast_paths import OutOfRange
 from weft._engine.functions import Gather, IndexSelect
 from weft._engine.methods import declared_methods
 from weft._engine.tensor import TensorBase, local, state
-from weft._interception.interceptors import intercepted, is_watched, method_operation
+from weft._interception.interceptors import intercepted, is_watched
 from weft._interception.torch_function import call_override, overriding
 from weft._interception.transforms import stands_for_batch
 from weft._settings import warn_caller_once
@@ -29,6 +29,7 @@ from weft.ops._batching import one_by_one
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import broadcast_shapes, check_index, require_tensors, wrap_dim, wrap_dims
 from weft.ops._inplace import (
+    Write,
     bump,
     check_out,
     check_writable,
@@ -571,7 +572,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if state.intercepting and is_watched():
         run = partial(write_at_positions, target, indices, value)
         args = {"input": target, "indices": tuple(indices), "values": value}
-        intercepted(method_operation("index_put_"), args, run)
+        intercepted(index_put_operation, args, run)
     else:
         write_at_positions(target, indices, value)
     bump(self, "index_put_")
@@ -580,7 +581,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 def fill_chosen(self: Any, index: Any, value: Any) -> bool:
     """Write one value where a mask on a device is true, without waiting for its positions; False if it is not that."""
     parts = index if type(index) is tuple else (index,)
-    if not isinstance(parts[0], TensorBase) or not is_filling(self, parts, value):
+    if not parts or not isinstance(parts[0], TensorBase) or not is_filling(self, parts, value):
         return False
     value = as_value(value, self) if not isinstance(value, TensorBase) else value
     if value._version_counter is self._version_counter is not None:
@@ -622,8 +623,12 @@ def without_leading_ones(value: Any, ndim: int) -> Any:
     return value
 
 
-def put_written(target: Any, indices: tuple[Any, ...], value: Any) -> Any:
-    return put_at("index_put_", target, indices, value, False)
+def put_written(input: Any, indices: tuple[Any, ...], values: Any, accumulate: bool = False) -> Any:
+    return put_at("index_put_", input, indices, values, accumulate)
+
+
+# Of `Tensor.index_put_` and of ``tensor[indices] = values``, which has None for dimensions without an index.
+index_put_operation = Write("core::index_put_", put_written)
 
 
 def converted_value(target: Any, value: Any, masked: bool) -> Any:
@@ -1447,6 +1452,11 @@ def check_slices(name: str, input: Any, dim: int, index: Any, source: Any) -> No
     expected = list(input.shape)
     if expected:
         expected[dim] = index.numel()
+    if name == "index_add" and 0 < source.ndim != input.ndim:
+        raise RuntimeError(
+            "index_add_(): source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            f"self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
+        )
     if list(source.shape) != expected:
         raise RuntimeError(
             f"{name}_(): Number of indices ({index.numel()}) should be equal to source.size(dim): "
@@ -1681,7 +1691,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     if mask.dtype is not bool_:
         if mask.dtype.name == "uint8":
             warn_caller_once("masked_scatter_ received a mask with dtype weft.uint8; pass a mask of weft.bool instead")
-        raise RuntimeError(f"masked_scatter: only supports boolean masks; got {mask.dtype}")
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks; got {mask.dtype}")
     if source.dtype is not input.dtype:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.scalar_type_name} and "

@@ -53,6 +53,16 @@ def as_list(name: str, tensors: Any) -> list[Any]:
                 f"{name}(): expected Tensor as element {number} in argument 0, but got {type(each).__name__}"
             )
     if not found:
+        wanted = {
+            "column_stack": "TensorList",
+            "hstack": "TensorList",
+            "stack": "TensorList",
+            "vstack": "TensorList",
+            "dstack": "TensorList",
+            "_chunk_cat": "input tensor list",
+        }
+        if name in wanted:
+            raise RuntimeError(f"{name} expects a non-empty {wanted[name]}")
         raise (ValueError if name == "cat" else RuntimeError)(f"{name}: expected a non-empty list of Tensors")
     return found
 
@@ -819,7 +829,9 @@ def roll(input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] |
     """
     steps = integers("roll", (shifts,), "shifts")
     along = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
-    if not steps or (along and len(steps) != len(along)) or (not along and len(steps) != 1):
+    if not steps:
+        raise RuntimeError("roll: `shifts` required: at least one number")
+    if (along and len(steps) != len(along)) or (not along and len(steps) != 1):
         raise RuntimeError(f"roll: shifts and dimensions must align. shifts: {len(steps)}, dims:{len(along)}")
     if along and not input.ndim:
         raise IndexError(f"roll: Dimension specified as {along[0]} but tensor has no dimensions")

@@ -844,7 +844,7 @@ def trace(input: Tensor) -> Tensor:
     tensor(5)
     """
     if input.ndim != 2:
-        raise RuntimeError(f"trace: trace expects a matrix, but got {input.ndim}-D of shape {list(input.shape)}")
+        raise RuntimeError(f"trace: expected a matrix, but got {input.ndim}-D of shape {list(input.shape)}")
     if input.dtype.name == "bool":
         raise NotImplementedError("trace: not implemented for 'Bool'; convert with .to(weft.int64)")
     return input.diagonal().sum()
@@ -880,10 +880,10 @@ def vector_product(name: str, input: Any, other: Any, dim: int) -> Any:
     same_dtype(name, input, other)
     if input.ndim != other.ndim:
         raise RuntimeError(f"{name}: inputs must have the same number of dimensions.")
-    dim = wrap_dim(name, dim, input.ndim)
+    given, dim = dim, wrap_dim(name, dim, input.ndim)
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(
-            f"{name}: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+            f"{name}: inputs dimension {given} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
         )
     broadcast_shapes(name, [input._array.shape, other._array.shape])
     return crossed.op(input, other, dim - input.ndim)
@@ -985,12 +985,12 @@ def einsum(equation: str | Tensor, *operands: Tensor | Sequence[Any]) -> Tensor:
     if all(each.dtype.category < 2 for each in tensors) and set(alone) - set(result):
         tensors = tuple(each.to(int64) for each in tensors)  # sums of integers are int64, as sum() gives them
     for number, (term, operand) in enumerate(zip(terms, tensors)):
-        operand, term = diagonals(operand, term)
+        operand, term = diagonals(operand, term, number)
         later = set(result).union(*terms[number + 1 :]) if number + 1 < len(terms) else set(result)
         if left is None:
             left, dims = summed(operand, term, later)
         else:
-            left, dims = pair_product(left, dims, operand, term, later)
+            left, dims = pair_product(left, dims, operand, term, later, number)
     order = [dims.index(each) if each in dims else None for each in result]
     return left.permute([place for place in order if place is not None])
 
@@ -1077,23 +1077,19 @@ def parse_equation(equation: str, ndims: tuple[int, ...]) -> tuple[list[list[Any
     labelled, widest = [], 0
     for number, (term, ndim) in enumerate(zip(terms, ndims)):
         before, dots, after = term.partition("...")
-        for letter in before + after:
-            if not letter.isalpha():
-                raise RuntimeError(
-                    f"einsum(): invalid subscript given at index {number} in the equation string, subscripts must be "
-                    f"in [a-zA-Z]; got {letter!r}"
-                )
-        extra = ndim - len(before) - len(after)
+        check_subscripts(before + after, bool(dots), f"operand {number}", equation)
+        extra, count = ndim - len(before) - len(after), len(before) + len(after)
         if extra < 0 or (extra and not dots):
+            wrong = "is more than" if dots else "does not match"
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(before) + len(after)}) does not match the "
-                "number of "
-                f"dimensions ({ndim}) for operand {number} and no ellipsis was given"
+                f"einsum(): the number of subscripts in the equation ({count}) {wrong} the number of dimensions "
+                f"({ndim}) for operand {number}" + ("" if dots else " and no ellipsis was given")
             )
         widest = builtins.max(widest, extra if dots else 0)
         labelled.append([*before, *range(-extra, 0), *after] if dots else list(term))
     if arrow:
         before, dots, after = right.partition("...")
+        check_subscripts(before + after, bool(dots), "output", equation)
         result: list[Any] = [*before, *range(-widest, 0), *after] if dots else list(right)
         used = set().union(*labelled)
         for label in result:
@@ -1109,8 +1105,31 @@ def parse_equation(equation: str, ndims: tuple[int, ...]) -> tuple[list[list[Any
     return labelled, result
 
 
-def diagonals(operand: Any, term: list[Any]) -> tuple[Any, list[Any]]:
-    """Repeated labels of one operand mean its diagonal."""
+def check_subscripts(letters: str, dots: bool, where: str, equation: str) -> None:
+    """The subscripts of one term, without its ellipsis, are letters.
+
+    Raises
+    ------
+    RuntimeError
+        If one is not.
+    """
+    for letter in letters:
+        if letter == ".":
+            ellipsis = "an ellipsis" if where != "output" else "an ellipsis (...)"
+            raise RuntimeError(
+                f"einsum(): found '.' for {where} for which {ellipsis} was already found"
+                if dots
+                else f"einsum(): found '.' for {where} that is not part of any {ellipsis.removeprefix('an ')}"
+            )
+        if not (letter.isascii() and letter.isalpha()):
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {equation.index(letter)} in the equation string, "
+                f"subscripts must be in [a-zA-Z]; got {letter!r}"
+            )
+
+
+def diagonals(operand: Any, term: list[Any], number: int) -> tuple[Any, list[Any]]:
+    """Repeated labels of one operand, of this number, mean its diagonal."""
     term = list(term)
     for label in set(term):
         while term.count(label) > 1:
@@ -1118,7 +1137,7 @@ def diagonals(operand: Any, term: list[Any]) -> tuple[Any, list[Any]]:
             second = term.index(label, first + 1)
             if operand.shape[first] != operand.shape[second]:
                 raise RuntimeError(
-                    f"einsum(): subscript {label} is repeated for operand but the sizes don't match, "
+                    f"einsum(): subscript {label} is repeated for operand {number} but the sizes don't match, "
                     f"{operand.shape[second]} != "
                     f"{operand.shape[first]}"
                 )
@@ -1136,14 +1155,19 @@ def summed(operand: Any, term: list[Any], later: set[Any]) -> tuple[Any, list[An
     return operand, [label for label in term if label in later]
 
 
-def pair_product(left: Any, a: list[Any], right: Any, b: list[Any], later: set[Any]) -> tuple[Any, list[Any]]:
-    """The product of two labelled tensors, summed over labels that nobody needs, as one batched matrix product."""
+def pair_product(
+    left: Any, a: list[Any], right: Any, b: list[Any], later: set[Any], number: int
+) -> tuple[Any, list[Any]]:
+    """The product of two labelled tensors, summed over labels that nobody needs, as one batched matrix product.
+
+    The right one is the operand of the given number.
+    """
     for label in set(a) & set(b):
         m, n = left.shape[a.index(label)], right.shape[b.index(label)]
         if m != n and 1 not in (m, n):
             raise RuntimeError(
-                f"einsum(): operands do not broadcast with remapped shapes [original->remapped]: subscript {label} "
-                f"has size {m} and {n}"
+                f"einsum(): subscript {label} has size {n} for operand {number} which does not broadcast with "
+                f"previously seen size {m}"
             )
     left, a = summed(left, a, later | set(b))
     right, b = summed(right, b, later | set(a))

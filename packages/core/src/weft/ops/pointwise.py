@@ -688,7 +688,13 @@ def real_sign(xp: Any, input: Any) -> Any:
     return xp.subtract(input > 0, input < 0, dtype=xp.int8).astype(input.dtype)
 
 
-@pointwise("sign", "sign_", dtypes=REAL, out="exact")
+@pointwise(
+    "sign",
+    "sign_",
+    dtypes=REAL,
+    out="exact",
+    error_hint="Unlike NumPy, weft.sign is not intended to support complex numbers. Please use weft.sgn instead",
+)
 def sign(xp, input):
     """-1, 0 or 1, by the sign of each element."""
     return input.copy() if input.dtype.kind == "b" else real_sign(xp, input)
@@ -1353,7 +1359,15 @@ def _(graph, input):
     return graph.where(is_zero, one, graph.Div(graph.Sin(angle), graph.where(is_zero, one, angle)))
 
 
-@pointwise("deg2rad", "deg2rad_", formula=True, result="float", dtypes=REAL)
+@pointwise(
+    "deg2rad",
+    "deg2rad_",
+    formula=True,
+    result="float",
+    dtypes=REAL,
+    error_type=RuntimeError,
+    error_hint="deg2rad is not supported for complex tensors",
+)
 def deg2rad(input):
     """Degrees to radians."""
     return input * (math.pi / 180)
@@ -1364,7 +1378,15 @@ def _(grad):
     return grad * (math.pi / 180)
 
 
-@pointwise("rad2deg", "rad2deg_", formula=True, result="float", dtypes=REAL)
+@pointwise(
+    "rad2deg",
+    "rad2deg_",
+    formula=True,
+    result="float",
+    dtypes=REAL,
+    error_type=RuntimeError,
+    error_hint="rad2deg is not supported for complex tensors",
+)
 def rad2deg(input):
     """Radians to degrees."""
     return input * (180 / math.pi)
@@ -1565,7 +1587,7 @@ def _(grad, input, other):
 # Rounding
 
 
-@pointwise("floor", "floor_", dtypes="int float", out="exact")
+@pointwise("floor", "floor_", dtypes="int float", out="exact", error_hint="floor is not supported for complex inputs")
 def floor(xp, input):
     """The largest integer not above each element."""
     return input.copy() if input.dtype.kind in "iu" else xp.floor(input)
@@ -1581,7 +1603,7 @@ def _(graph, input):
     return graph.Floor(input) if graph.is_floating(input) else graph.Identity(input)
 
 
-@pointwise("ceil", "ceil_", dtypes="int float", out="exact")
+@pointwise("ceil", "ceil_", dtypes="int float", out="exact", error_hint="ceil is not supported for complex inputs")
 def ceil(xp, input):
     """The smallest integer not below each element."""
     return input.copy() if input.dtype.kind in "iu" else xp.ceil(input)
@@ -1597,7 +1619,9 @@ def _(graph, input):
     return graph.Ceil(input) if graph.is_floating(input) else graph.Identity(input)
 
 
-@pointwise("trunc fix", "trunc_ fix_", dtypes="int float", out="exact")
+@pointwise(
+    "trunc fix", "trunc_ fix_", dtypes="int float", out="exact", error_hint="trunc is not supported for complex inputs"
+)
 def trunc(xp, input):
     """Each element without its fraction."""
     return input.copy() if input.dtype.kind in "iu" else xp.trunc(input)
@@ -2264,6 +2288,8 @@ def frexp(input: Tensor) -> tuple[Tensor, Tensor]:
     -------
     named tuple (mantissa, exponent), the exponent as int32.
     """
+    if not input._key.is_real_float:
+        raise RuntimeError(f"weft.frexp() only supports floating-point dtypes; got {input.dtype}")
     return named("frexp", "mantissa exponent")(*mantissa_exponent.op(input))
 
 

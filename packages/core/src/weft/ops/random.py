@@ -24,7 +24,7 @@ from weft._tensor.base import Tensor
 from weft._tensor.layout import is_strided
 from weft.ops._declare import composite, number_in, op
 from weft.ops._geometry import as_shape, broadcast_shapes, has_values
-from weft.ops._inplace import write_out
+from weft.ops._inplace import warn_of_resize, write_out
 from weft.ops._positions import assert_none
 from weft.ops.creation import pinned, zeros_like
 from weft.ops.reductions import reduce
@@ -561,7 +561,7 @@ def _uniform(
         if not -largest <= value <= largest:
             raise RuntimeError(f"uniform_: {argument} is out of bounds for {input.dtype}, got {value}")
     if low > high:
-        raise RuntimeError(f"uniform_: expects to return a [from, to) range, but found from={low} > to={high}")
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if high - low > largest:
         raise RuntimeError(f"uniform_: to - from must be at most {largest} for {input.dtype}; got {low} and {high}")
     return _uniform.op(input, low, high, generator_for("uniform_", generator, input.device))
@@ -598,7 +598,7 @@ def _log_normal(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator
     """Fill with exponentials of normal numbers of this mean and standard deviation."""
     mean, std = real("log_normal_", "mean", mean), real("log_normal_", "std", std)
     if not std > 0:
-        raise RuntimeError(f"log_normal_: expects std > 0.0, but found std={std}")
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     if not input.dtype.is_floating_point:
         raise NotImplementedError(
             f"log_normal_: not implemented for '{input.dtype.scalar_type_name}'; the tensor must be floating"
@@ -621,7 +621,7 @@ def _exponential(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
     check_real_continuous("exponential_", "exponential", input.dtype)
     lambd = real("exponential_", "lambd", lambd)
     if not lambd > 0:
-        raise RuntimeError(f"exponential_: expects lambda > 0.0, but found lambda={lambd}")
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     return _exponential.op(input, lambd, generator_for("exponential_", generator, input.device))
 
 
@@ -639,7 +639,7 @@ def _cauchy(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator
     check_real_continuous("cauchy_", "Cauchy", input.dtype)
     median, sigma = real("cauchy_", "median", median), real("cauchy_", "sigma", sigma)
     if not sigma > 0:
-        raise RuntimeError(f"cauchy_: expects sigma > 0.0, but found sigma={sigma}")
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     return _cauchy.op(input, median, sigma, generator_for("cauchy_", generator, input.device))
 
 
@@ -656,7 +656,7 @@ def _geometric(input: Tensor, p: float | None = None, *, generator: Generator | 
     """Fill with the numbers of trials, each of probability `p`, up to the first success."""
     p = real("geometric_", "p", p)
     if not 0 < p < 1:
-        raise RuntimeError(f"geometric_: expects p to be in (0, 1), but got p={p}")
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     if input.dtype.is_complex or input.dtype.name == "bool":
         raise NotImplementedError(
             f"geometric_: not implemented for '{input.dtype.scalar_type_name}'; counts need a number dtype"
@@ -909,6 +909,8 @@ def normal_into(out: Any, mean: Any, std: Any, shape: tuple[int, ...], source: A
     """Normal numbers written to a tensor: drawn in its dtype and order in memory, then scaled and shifted."""
     to_fill = room("normal", out, shape)
     check_continuous("normal", out.dtype)
+    if to_fill is not out:
+        warn_of_resize("normal", out, shape)
     if isinstance(std, TensorBase):
         check_deviations(backend_of(std._key.device).xp, std._array)
         return write_out("normal", out, _normal.op(to_fill, 0.0, 1.0, source) * std + mean)
@@ -987,24 +989,25 @@ def multinomial(
     """
     check_tensor("multinomial", input)
     if input.ndim not in (1, 2):
-        raise RuntimeError(f"multinomial: input must be of 1 or 2 dimensions, got shape {list(input._array.shape)}")
+        raise RuntimeError(f"multinomial: prob_dist must be 1 or 2 dim, got shape {list(input._array.shape)}")
     if not input.dtype.is_floating_point:
         raise RuntimeError(
-            f"multinomial: only supports floating-point dtypes for input, got {input.dtype}; pass input.float()"
+            f"multinomial only supports floating-point dtypes for input, got {input.dtype}; pass input.float()"
         )
     count = whole("multinomial", "num_samples", num_samples)
     columns = input._array.shape[-1]
     if count <= 0:
-        raise RuntimeError(f"multinomial: cannot sample num_samples <= 0 samples, got {count}")
+        raise RuntimeError(f"multinomial: cannot sample n_sample <= 0 samples, got {count}")
     if not replacement and count > columns:
         raise RuntimeError(
-            f"multinomial: cannot sample {count} samples from {columns} columns without replacement; "
+            "multinomial: cannot sample n_sample > prob_dist.size(-1) samples without replacement: "
+            f"{count} of {columns} columns; "
             "pass replacement=True, or fewer samples"
         )
     if columns > LARGEST_CATEGORIES:
         raise RuntimeError(f"multinomial: number of categories cannot exceed 2^24, got {columns}")
     if out is not None and chosen_dtype("multinomial", out, None, int64) is not int64:
-        raise RuntimeError(f"multinomial: out must be of weft.int64, got {out.dtype}")
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_type_name}")
     drawn = multinomial.op(input, count, bool(replacement), generator_for("multinomial", generator, input.device))
     return drawn if out is None else write_out("multinomial", out, drawn)
 
@@ -1021,7 +1024,7 @@ def check_weights(xp: Any, rows: Any) -> None:
     """Weights to draw by are not negative, nor NaN, and finite; some of each row are positive."""
     if not rows.size or not has_values(rows):
         return
-    invalid = "probability tensor contains either `inf`, `nan` or element < 0"
+    invalid = "probability tensor contains either `inf`, `nan` or element < 0: an invalid multinomial distribution"
     empty = "invalid multinomial distribution (sum of probabilities <= 0)"
     if type(rows) is not numpy.ndarray:
         assert_none(xp, "multinomial", xp.logical_not(xp.logical_and(rows >= 0, rows < math.inf)), invalid)
@@ -1153,7 +1156,7 @@ def check_real_continuous(name: str, distribution: str, element: Any) -> None:
 def check_deviation(name: str, std: float) -> None:
     """A standard deviation is not negative, nor NaN."""
     if not std >= 0:
-        raise RuntimeError(f"{name}: expects std >= 0.0, but found std {std}")
+        raise RuntimeError(f"{name}: normal expects std >= 0.0, but found std {std:g}")
 
 
 def checked_probability(name: str, p: Any) -> float:
@@ -1220,7 +1223,7 @@ def whole_bounds(name: str, low: Any, high: Any, element: Any) -> tuple[int, int
     if not LOWEST_INT64 <= low < -LOWEST_INT64 or not LOWEST_INT64 <= high < -LOWEST_INT64:
         raise ValueError(f"{name}: low and high must fit into 64 bits, got {low} and {high}")
     if low >= high:
-        raise RuntimeError(f"{name}: expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise RuntimeError(f"{name}: random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return checked_bounds(name, low, high, element)
 
 

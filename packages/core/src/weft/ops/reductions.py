@@ -375,9 +375,10 @@ def mean(
     dims = reduced("mean", input, dim if axis is None else axis)
     input = input if dtype is None else input.to(dtype)
     if not input._key.is_differentiable:
+        which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
-            f"{input._key.dtype.scalar_type_name} ({input._key.dtype}); convert with .float() or pass "
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+            f"Got: {input._key.dtype.scalar_type_name} ({input._key.dtype}); convert with .float() or pass "
             "dtype=weft.float32"
         )
     return mean.op(input, dims, keepdim if keepdims is None else keepdims)

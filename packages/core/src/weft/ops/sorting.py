@@ -19,9 +19,11 @@ from weft._tensor.named_results import named
 from weft.ops._declare import composite, op
 from weft.ops._geometry import elements, integer, wrap_dim
 from weft.ops._numerics import is_numpy, scan
-from weft.ops._positions import in_range
+from weft.ops._positions import in_range, waits
+from weft.ops._scatter import combine_at
 from weft.ops.comparison import exact_dtype
 from weft.ops.creation import element_of
+from weft.ops.joining import stack
 from weft.ops.reductions import at_positions, evenly, reduce, taken_along
 from weft.types import Number
 
@@ -182,7 +184,7 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     if isinstance(dim, bool):
         raise TypeError("sort(): argument 'dim' must be int, not bool")
     if input._key.is_complex:
-        raise RuntimeError("sort(): does not support complex values")
+        raise RuntimeError("Sort does not support complex dtypes: their values have no order")
     return named("sort", "values indices")(
         *ordered.op(input, wrap_dim("sort", dim, input.ndim), builtins.bool(descending))
     )
@@ -949,14 +951,31 @@ def bucketize(input: Tensor | Number, boundaries: Tensor, *, out_int32: bool = F
 
 
 @op(tensors="input weights", name="bincount", gradient=None)
-def counts(input: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
-    """How often each integer occurs."""
-    return counts.op(input, weights, minlength)
+def counts(input: Tensor, weights: Tensor | None, size: int) -> Tensor:
+    """How often each integer below a size occurs, or the sum of its weights; none is beyond."""
+    return counts.op(input, weights, size)
 
 
 @counts.kernel
-def _(xp, input, weights, minlength):
-    return xp.bincount(input, weights=weights, minlength=minlength)
+def _(xp, input, weights, size):
+    if is_numpy(xp):
+        return xp.bincount(input, weights=weights, minlength=size)
+    found = xp.zeros(size, xp.int64 if weights is None else xp.float64)  # bincount waits for the largest
+    combine_at(xp, xp.add, found, (input,), 1 if weights is None else weights)
+    return found
+
+
+@counts.meta
+def _(xp, input, weights, size):
+    return xp.empty((size,), xp.int64 if weights is None else xp.float64)
+
+
+def extent(input: Tensor) -> tuple[int, int]:
+    """The smallest and the largest integer; a device is waited for once."""
+    if waits(input):
+        low, high = stack([input.min(), input.max()]).tolist()
+        return low, high
+    return int(input.min()), int(input.max())
 
 
 @composite("bincount", data_dependent=True)
@@ -992,21 +1011,25 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise NotImplementedError(
             f"bincount: not implemented for '{input.dtype.scalar_type_name}' ({input.dtype}); it takes integers"
         )
-    if input.ndim != 1 or input.dtype.category != 1 or (input.numel() and int(input.min()) < 0):
+    low, high = (0, -1)
+    if input.ndim == 1 and input.dtype.category == 1 and input.numel():
+        low, high = extent(input)
+    if input.ndim != 1 or input.dtype.category != 1 or low < 0:
         raise RuntimeError("bincount: bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError(f"bincount: minlength should be >= 0; got {minlength}")
     if not input.numel():
         return counts.op(input.to(int64), None, minlength)  # whatever the dtype of weights, as in PyTorch
-    elements("bincount", (int(input.max()) + 1,), 8)
+    elements("bincount", (high + 1,), 8)
+    size = builtins.max(high + 1, minlength)
     if weights is None:
-        return counts.op(input.to(int64), None, minlength)
+        return counts.op(input.to(int64), None, size)
     if weights.shape != input.shape:
         raise RuntimeError(
             f"bincount: weights should be 1-d and have the same length as input; got {list(weights.shape)} and "
             f"{list(input.shape)}"
         )
-    wide = counts.op(input.to(int64), weights.to(float64), minlength)
+    wide = counts.op(input.to(int64), weights.to(float64), size)
     return wide.to(weights.dtype) if weights.dtype.name == "float32" else wide
 
 

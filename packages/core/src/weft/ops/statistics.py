@@ -281,8 +281,8 @@ def histogramdd(
     each_bins: list[Any] = [bins] * size if isinstance(bins, int) else list(bins)
     if len(each_bins) != size:
         raise RuntimeError(
-            f"histogramdd: expected {size} sequences of bin edges for a {size}-dimensional histogram but got "
-            f"{len(each_bins)}"
+            "histogramdd: The size of bins must be equal to the innermost dimension of the input. Expected "
+            f"{size} sequences of bin edges for a {size}-dimensional histogram but got {len(each_bins)}"
         )
     if range is not None and len(range) != 2 * size:
         raise RuntimeError(f"histogramdd: for a {size}-dimensional histogram range should have {2 * size} elements")
@@ -424,28 +424,33 @@ def gradient(
     (tensor([1., 2., 4., 5.]),)
     """
     if edge_order not in (1, 2):
-        raise RuntimeError(f"gradient: only supports edge_order=1 and edge_order=2; got {edge_order}")
+        raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2. Got {edge_order}")
     dims = wrap_dims("gradient", dim, input.ndim)
     if input.dtype is uint8:
-        raise RuntimeError("gradient: does not support uint8 input; convert it with .float()")
+        raise RuntimeError("torch.gradient does not support uint8 input; convert it with .float()")
     if isinstance(spacing, (tuple, list)):
         steps = list(spacing)
         for each in steps:
             if isinstance(each, TensorBase) and each._array.ndim != 1:
                 raise RuntimeError(
-                    "gradient: expected each element of spacing to have one dimension, but got an element with "
+                    "torch.gradient expected each element of spacing to have one dimension, but got an element with "
                     f"{each._array.ndim} dimensions"
+                )
+            if isinstance(each, TensorBase) and each._key.device != input.device:
+                raise RuntimeError(
+                    "torch.gradient expected each tensor to be on the same device, but got input on "
+                    f"{input.device} and spacing on {each._key.device}"
                 )
         if len(steps) != len(dims):
             raise RuntimeError(
-                f"gradient: expected spacing to be unspecified, a scalar or a list of length {len(dims)}, but got "
+                f"torch.gradient expected spacing to be unspecified, a scalar or a list of length {len(dims)}, but got "
                 f"{len(steps)}"
             )
     else:
         steps = [1 if spacing is None else spacing] * len(dims)
     for each in dims:
         if input.shape[each] < edge_order + 1:
-            raise RuntimeError("gradient: expected each dimension size to be at least edge_order+1")
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     return tuple(slope_along(input, d, step, edge_order) for d, step in zip(dims, steps))
 
 

@@ -6,13 +6,14 @@ import builtins
 import itertools
 import math
 from collections.abc import Sequence
+from operator import setitem
 from types import EllipsisType
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy
 
 from weft import _display_name
-from weft._devices.devices import key_of
+from weft._devices.devices import key_of, on_device_of
 from weft._dtypes.dtypes import BY_NUMPY, element_type, int64
 from weft._dtypes.dtypes import dtype as dtype_class
 from weft._engine.dimensions import Flatten
@@ -23,6 +24,7 @@ from weft._engine.unresolved import CONJUGATE, NEGATIVE, Unresolved, memory_of
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor, add_members
 from weft._tensor.conjugation import bits_of, refuse_bits
+from weft._tensor.held_storages import let_go
 from weft._tensor.layout import order_of
 from weft.ops._batching import Batch, rule_for
 from weft.ops._declare import ALL_DTYPES, composite, op
@@ -159,8 +161,10 @@ def infer_shape(name: str, shape: tuple[int, ...], count: int) -> tuple[int, ...
     if unknown:
         if known == 0:
             raise RuntimeError(
-                f"{name}: cannot reshape tensor of {count} elements into shape {list(shape)} because the unspecified "
+                f"{name}: cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified "
                 "dimension size -1 can be any value and is ambiguous"
+                if count == 0
+                else f"{name}: shape '{list(shape)}' is invalid for input of size {count}"
             )
         if count % known == 0:
             return tuple(count // known if size == -1 else size for size in shape)
@@ -750,13 +754,16 @@ def movedim(input: Tensor, source: int | Sequence[int], destination: int | Seque
     >>> weft.zeros(8, 32, 32, 3).movedim(-1, 1).shape
     weft.Size([8, 3, 32, 32])
     """
+
+    def as_list(dims: Any) -> list[Any]:
+        return list(dims) if isinstance(dims, (tuple, list)) else [dims]
+
     ndim = input.ndim
     sources, destinations = moved_dims("source", source, ndim), moved_dims("destination", destination, ndim)
     if len(sources) != len(destinations):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({source} dims) should contain the same number of "
-            "dims "
-            f"as destination ({destination} dims)"
+            f"movedim: Invalid source or destination dims: source ({as_list(source)} dims) should contain the same "
+            f"number of dims as destination ({as_list(destination)} dims)"
         )
     if not ndim:
         return alias(input)
@@ -1007,14 +1014,18 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     dim = wrap_dim("narrow", dim, len(shape))
     if isinstance(start, Tensor):
         if start.ndim or start.dtype.category != 1:
-            raise RuntimeError(f"narrow: start must be an 0-dim integral Tensor; got {start.dtype}, {start.ndim}-D")
+            raise RuntimeError(
+                f"narrow: start must be an 0-dim integral Tensor. Got {start.dtype}, of {start.ndim} dimensions"
+            )
         start = int(start.item())
     start = integer("narrow", start, "start")
     size = shape[dim]
     if not -size <= start <= size:
         raise IndexError(f"narrow: start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     start += size if start < 0 else 0
-    if length < 0 or start + length > size:
+    if length < 0:
+        raise RuntimeError(f"narrow(): length must be non-negative. Got {length}")
+    if start + length > size:
         raise RuntimeError(f"narrow: start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return slice_dim.op(input, dim, start, start + length, 1)
 
@@ -1220,12 +1231,12 @@ def as_strided(
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     offset = input.storage_offset() if storage_offset is None else storage_offset
     end = offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1 if math.prod(size) else 0
-    available = input.untyped_storage().nbytes() // input.itemsize
-    if offset < 0 or end > available:
+    available, itemsize = input.untyped_storage().nbytes(), input.itemsize
+    if offset < 0 or end * itemsize > available:
         raise RuntimeError(
-            f"as_strided: setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of "
-            "bounds "
-            f"for storage of {available} elements"
+            f"as_strided: setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "
+            f"itemsize {itemsize} requiring a storage size of {end * itemsize} are out of bounds for storage of size "
+            f"{available}"
         )
     return as_strided.op(input, size, stride, offset - input.storage_offset(), tuple(input.stride()))
 
@@ -1404,12 +1415,28 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     tensor([1.-1.j, 2.-1.j])
     """
     require_tensors("complex", real=real, imag=imag)
-    if real.dtype is not imag.dtype or real.dtype.name not in ("float32", "float64"):
-        raise RuntimeError(
-            f"complex: Expected both inputs to be Float or Double tensors of one dtype but got {real.dtype} and "
-            f"{imag.dtype}"
-        )
+    check_parts("complex", real.dtype, imag.dtype)
     return complex_op.op(real, imag)
+
+
+def check_parts(name: str, first: Any, second: Any) -> None:
+    """The dtypes of which complex numbers are made: float32 or float64, both the same.
+
+    Raises
+    ------
+    RuntimeError
+        If they are others.
+    """
+    if not {first.name, second.name} <= {"float32", "float64"}:
+        raise RuntimeError(
+            f"{name}: Expected both inputs to be Half, Float or Double tensors but got {first.scalar_type_name} and "
+            f"{second.scalar_type_name}; weft has no complex numbers of Half"
+        )
+    if first is not second:
+        raise RuntimeError(
+            f"{name}: Expected object of scalar type {first.scalar_type_name} but got scalar type "
+            f"{second.scalar_type_name} for second argument"
+        )
 
 
 @composite(out="exact", autocast="float32")
@@ -1432,11 +1459,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     tensor(2.+0.j)
     """
     require_tensors("polar", abs=abs, angle=angle)
-    if abs.dtype is not angle.dtype or abs.dtype.name not in ("float32", "float64"):
-        raise RuntimeError(
-            f"polar: Expected both inputs to be Float or Double tensors of one dtype but got {abs.dtype} and "
-            f"{angle.dtype}"
-        )
+    check_parts("polar", abs.dtype, angle.dtype)
     return complex_op.op(abs * angle.cos(), abs * angle.sin())
 
 
@@ -1608,7 +1631,7 @@ def view_as_real(input: Tensor) -> Tensor:
     tensor([[1., 2.]])
     """
     if not input._key.is_complex:
-        raise RuntimeError(f"view_as_real: only supported for complex tensors; got {input.dtype}")
+        raise RuntimeError(f"view_as_real is only supported for complex tensors; got {input.dtype}")
     refuse_bits(
         input,
         "view_as_real: view_as_real doesn't work on unresolved conjugated tensors. Call resolve_conj() first; what is "
@@ -1640,7 +1663,7 @@ def view_as_complex(input: Tensor) -> Tensor:
     """
     if input.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
-            f"view_as_complex: is only supported for half, float and double tensors, but got a tensor of {input.dtype}"
+            f"view_as_complex is only supported for half, float and double tensors, but got a tensor of {input.dtype}"
         )
     if not input.ndim:
         raise RuntimeError("view_as_complex: Input tensor must have one or more dimensions")
@@ -1934,13 +1957,13 @@ def tensor_split(
         "tensor_split", indices_or_sections, sections, indices, tensor_indices_or_sections
     )
     if not input.ndim:
-        raise RuntimeError("tensor_split: expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = wrap_dim("tensor_split", dim, input.ndim)
     total = input._array.shape[dim]
     if isinstance(indices_or_sections, Tensor):
         if indices_or_sections.dtype is not int64 or indices_or_sections.ndim > 1:
             raise RuntimeError(
-                "tensor_split: expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
                 f"tensor of int64, but got {indices_or_sections.dtype} of shape {list(indices_or_sections.shape)}"
             )
         indices_or_sections = indices_or_sections.tolist()
@@ -1952,6 +1975,12 @@ def tensor_split(
             if index
             else slice_dim.op(input, dim, 0, slice(0, stop).indices(total)[1], 1)
             for index, (start, stop) in enumerate(itertools.pairwise(bounds))
+        )
+    if not isinstance(indices_or_sections, SupportsIndex):
+        raise TypeError(
+            "tensor_split() received an invalid combination of arguments - got (Tensor, "
+            f"{type(indices_or_sections).__name__}): argument 'indices_or_sections' must be int, a sequence of ints, "
+            f"or a Tensor, not {type(indices_or_sections).__name__}"
         )
     sections = integer("tensor_split", indices_or_sections, "indices_or_sections")
     if sections <= 0:
@@ -2130,8 +2159,9 @@ def _resize(input: Tensor, *size: int | Sequence[int], memory_format: MemoryForm
     if count > whole._array.size:
         if not input.untyped_storage().resizable():
             raise RuntimeError("resize_: Trying to resize storage that is not resizable: processes share its memory")
+        let_go(input)
         more = whole.new_empty(count)
-        more._array[: whole._array.size] = whole._array
+        on_device_of(more._key, setitem)(more._array, slice(whole._array.size), whole._array)
         whole = more
     array = whole._array[:count]
     if order is None:

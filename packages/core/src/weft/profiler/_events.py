@@ -84,21 +84,54 @@ class FunctionEvent(Times):
     sequence_nr = node_id = -1
     count = 1
 
-    def __init__(self, number: int, span: Span, thread: int, beginning: int) -> None:
-        self.id = number
-        self.name = self.key = self.trace_name = span.name
-        self.scope = span.scope
+    def __init__(
+        self,
+        id: int,
+        name: str,
+        thread: int,
+        start_us: float,
+        end_us: float,
+        *,
+        input_shapes: list[Any] | None = None,
+        stack: list[str] | None = None,
+        scope: int = 0,
+        flops: int = 0,
+        copies: int = 0,
+        cpu_memory_usage: int = 0,
+        **others: Any,
+    ) -> None:
+        vars(self).update(others)  # node_id, sequence_nr, is_async and the like: kept
+        self.id = id
+        self.name = self.key = self.trace_name = name
+        self.scope = scope
         self.thread = thread
-        self.time_range = Interval((span.start - beginning) / 1000, (span.end - beginning) / 1000)
-        self.input_shapes = span.shapes
-        self.stack = span.stack
-        self.flops = span.flops
-        self.copies = span.copies
-        self.self_cpu_memory_usage = self.cpu_memory_usage = span.memory
+        self.time_range = Interval(start_us, end_us)
+        self.input_shapes = input_shapes or []
+        self.stack = stack or []
+        self.flops = flops
+        self.copies = copies
+        self.self_cpu_memory_usage = self.cpu_memory_usage = cpu_memory_usage
         self.cpu_time_total = self.self_cpu_time_total = self.time_range.elapsed_us()
-        self.is_user_annotation = span.scope == 7
+        self.is_user_annotation = scope == 7
         self.cpu_parent: FunctionEvent | None = None
         self.cpu_children: list[FunctionEvent] = []
+
+    @classmethod
+    def of_span(cls, number: int, span: Span, thread: int, beginning: int) -> FunctionEvent:
+        """What a recorder saw, in microseconds from the beginning."""
+        return cls(
+            number,
+            span.name,
+            thread,
+            (span.start - beginning) / 1000,
+            (span.end - beginning) / 1000,
+            input_shapes=span.shapes,
+            stack=span.stack,
+            scope=span.scope,
+            flops=span.flops,
+            copies=span.copies,
+            cpu_memory_usage=span.memory,
+        )
 
     def take_child(self, child: FunctionEvent) -> None:
         """Put an event, whose own children are known, into this one."""
@@ -119,8 +152,10 @@ class FunctionEvent(Times):
 class FunctionEventAvg(Times):
     """The sum over all events of one name; with its own shapes or place in the program, if grouped by these too."""
 
-    def __init__(self, key: str, shapes: Any = "", stack: list[str] | None = None, scope: int = 0) -> None:
-        self.key = key
+    def __init__(
+        self, key: str | None = None, shapes: Any = "", stack: list[str] | None = None, scope: int = 0
+    ) -> None:
+        self.key = key  # None: that of the first event
         self.count = 0
         self.scope = scope
         self.input_shapes = shapes
@@ -132,6 +167,9 @@ class FunctionEventAvg(Times):
 
     def add(self, event: Any) -> FunctionEventAvg:
         """Count another event, or all those of another average."""
+        if self.key is None:
+            self.key, self.input_shapes, self.stack = event.key, event.input_shapes, event.stack
+            self.scope, self.is_user_annotation = event.scope, event.is_user_annotation
         self.count += event.count
         self.self_cpu_time_total += event.self_cpu_time_total
         if not recursive(event):  # its caller's time has it already
@@ -175,6 +213,18 @@ class EventList(list[Any]):
         super().__init__(events)
         self.beginning = beginning  # nanoseconds of the clock, for files
         self.shown = shown  # what was recorded: the table has columns for it
+
+    def _populate_cpu_children(self) -> None:
+        """Find out which events of a thread lie in each other, and let each know its parent and its children."""
+        open_events: dict[int, list[Any]] = {}
+        for event in sorted(self, key=lambda event: (event.time_range.start, -event.time_range.end)):
+            parents = open_events.setdefault(event.thread, [])
+            begin, end = event.time_range
+            while parents and (begin >= parents[-1].time_range.end or end > parents[-1].time_range.end):
+                parents.pop()
+            if parents:
+                parents[-1].take_child(event)
+            parents.append(event)
 
     @property
     def self_cpu_time_total(self) -> float:
@@ -325,7 +375,7 @@ def events_of(recorder: Recorder, **shown: bool) -> EventList:
     events = {}
     for number, span in enumerate(spans):
         thread = threads.setdefault(span.thread, len(threads) + 1)
-        events[id(span)] = FunctionEvent(number + 1, span, thread, beginning)
+        events[id(span)] = FunctionEvent.of_span(number + 1, span, thread, beginning)
     for span in reversed(spans):  # children before their parents
         if span.parent is not None:
             events[id(span.parent)].take_child(events[id(span)])

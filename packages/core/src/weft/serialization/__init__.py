@@ -13,6 +13,7 @@ from weft.serialization._locations import default_restore_location, location_tag
 from weft.serialization._options import (
     LoadEndianness,
     SourceChangeWarning,
+    check_module_version_greater_or_equal,
     get_default_load_endianness,
     get_default_mmap_options,
     set_default_load_endianness,
@@ -39,6 +40,7 @@ __all__ = [
     "location_tag",
     "default_restore_location",
     "LoadEndianness",
+    "check_module_version_greater_or_equal",
     "get_default_load_endianness",
     "set_default_load_endianness",
     "get_default_mmap_options",

@@ -84,7 +84,7 @@ def load(
         with open(f, "r+b" if mmap and maps_shared() else "rb") as file:
             return read(file, repr(os.fspath(f)), restore, safe, bool(mmap), pickle_module, pickle_load_args)
     if mmap:
-        raise ValueError("load: mmap=True needs the path of a file, got an open one")
+        raise ValueError("load: f must be a file path in order to use the mmap argument, got an open file")
     _check_seekable(f)
     return read(f, "the file", restore, safe, False, pickle_module, pickle_load_args)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import mmap
 import sys
 import threading
+import warnings
 from enum import Enum
 from types import TracebackType
+from typing import Any
 
 
 class SourceChangeWarning(Warning):
@@ -35,7 +37,10 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     """Set the byte order that `load` takes for files that do not say theirs."""
     global _endianness
     if endianness is not None and not isinstance(endianness, LoadEndianness):
-        raise TypeError(f"set_default_load_endianness: expected a LoadEndianness or None, got {endianness!r}")
+        raise TypeError(
+            "set_default_load_endianness: Invalid argument type in function set_default_load_endianness: expected a "
+            f"LoadEndianness or None, got {endianness!r}"
+        )
     _endianness = endianness
 
 
@@ -133,3 +138,36 @@ class skip_data:
 def skips_data() -> bool:
     """Whether this thread is within `skip_data`."""
     return getattr(_here, "skips", False)
+
+
+def check_module_version_greater_or_equal(
+    module: Any, req_version_tuple: tuple[Any, ...], error_if_malformed: bool = True
+) -> bool:
+    """Whether a module's ``__version__`` is at least a version, as far as that goes: ``(2, 0)`` of 2.0.1.
+
+    Parameters
+    ----------
+    module : module
+    req_version_tuple : tuple
+    error_if_malformed : bool
+        Raise for a version that does not read so; otherwise warn, and return True.
+
+    Raises
+    ------
+    RuntimeError
+        If the version has another form.
+    """
+    parts = module.__version__.split(".")
+    try:
+        if len(parts) < len(req_version_tuple):
+            raise ValueError(f"it has {len(parts)} parts")
+        return tuple(type(wanted)(part) for part, wanted in zip(parts, req_version_tuple)) >= req_version_tuple
+    except ValueError as error:
+        message = (
+            f"'{module.__name__}' module version string is malformed '{module.__version__}' and cannot be compared "
+            f"with tuple {req_version_tuple}"
+        )
+        if error_if_malformed:
+            raise RuntimeError(f"check_module_version_greater_or_equal: {message}") from error
+        warnings.warn(f"{message}, but continuing assuming that requirement is met", UserWarning, stacklevel=2)
+        return True

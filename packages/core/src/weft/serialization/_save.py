@@ -85,7 +85,10 @@ def save(
         )
     path = os.fspath(f) if isinstance(f, str | os.PathLike) else None
     if path is None and not hasattr(f, "write"):
-        raise AttributeError(f"save: f must be a path or have a write method, got {type(f).__name__}")
+        raise AttributeError(
+            "save: expected 'f' to be string, path, or a file-like object with a 'write' attribute, got "
+            f"{type(f).__name__}"
+        )
     old = not _use_new_zipfile_serialization
     content = pickled(obj, pickle_protocol, old, pickle_module)  # what cannot be pickled touches no file
     with contextlib.nullcontext(f) if path is None else replacing(path) as file:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import Any
 
+from weft import _display_name
 from weft.serialization._budget import Budget
 from weft.serialization._hashing import FEW, SIMPLE_INTEGERS, Keys
 from weft.serialization._safe_globals import full_name
@@ -349,13 +350,14 @@ class SafeUnpickler:
                 f"by default: {self._source} holds one, which weft cannot build from a file; save tensors, state dicts "
                 "and plain containers instead"
             )
+        namespace, shown = f"{_display_name.name}.serialization", f"{module}.{name}"
         raise UnpicklingError(
-            f"load: Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global by "
+            f"load: Weights only load failed. Unsupported global: GLOBAL {shown} was not an allowed global by "
             f"default: {self._source} names it, and weights_only=True builds only tensors, containers, numbers and "
-            f"what you list. If you know what {name} does, list it: "
-            f"weft.serialization.add_safe_globals([{name}]), or load within "
-            f"`with weft.serialization.safe_globals([{name}]):`. weights_only=False loads everything, and lets the "
-            "file run any code: give it only for a file whose source you trust."
+            f"what you list. Please use `{namespace}.add_safe_globals([{shown}])` or the "
+            f"`{namespace}.safe_globals([{shown}])` context manager to allowlist this global if "
+            "you trust this class/function. weights_only=False loads everything, and lets the file run any "
+            "code: give it only for a file whose source you trust."
         )
 
     def _reduce(self) -> None:

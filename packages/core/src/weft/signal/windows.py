@@ -100,9 +100,9 @@ def general_cosine(
     tensor([0., 1., 0.])
     """
     if not isinstance(a, (list, tuple)):
-        raise TypeError(f"general_cosine: coefficients must be a list or tuple, not {type(a).__name__}")
+        raise TypeError(f"general_cosine: Coefficients must be a list/tuple, not {type(a).__name__}")
     if not a:
-        raise ValueError("general_cosine: coefficients cannot be empty; pass at least one number as a=")
+        raise ValueError("general_cosine: Coefficients cannot be empty; pass at least one number as a=")
     return made("general_cosine", M, lambda x: cosine_sum(x, a), sym, dtype, layout, device, requires_grad)
 
 
@@ -381,9 +381,9 @@ def exponential(
     tensor([0.3679, 1.0000, 0.3679])
     """
     if tau <= 0:
-        raise ValueError(f"exponential: tau must be positive, got: {tau} instead")
+        raise ValueError(f"exponential: Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
-        raise ValueError("exponential: center must be None for symmetric windows; pass sym=False")
+        raise ValueError("exponential: Center must be None for symmetric windows; pass sym=False")
     middle = (M - 1 if sym else M) / 2 if center is None else center
 
     def shape(x: Any) -> Any:
@@ -425,7 +425,7 @@ def gaussian(
     tensor([0.6065, 1.0000, 0.6065])
     """
     if std <= 0:
-        raise ValueError(f"gaussian: standard deviation must be positive, got: {std} instead")
+        raise ValueError(f"gaussian: Standard deviation must be positive, got: {std} instead.")
     middle = (M - 1 if sym else M) / 2
 
     def shape(x: Any) -> Any:
@@ -467,5 +467,5 @@ def kaiser(
     tensor([0.7898, 1.0000, 0.7898])
     """
     if beta < 0:
-        raise ValueError(f"kaiser: beta must be non-negative, got: {beta} instead")
+        raise ValueError(f"kaiser: beta must be non-negative, got: {beta} instead.")
     return made("kaiser", M, lambda x: bessel(x, beta), sym, dtype, layout, device, requires_grad)

@@ -36,8 +36,10 @@ def of_values(name: str) -> Any:
     """A function of each value, by its name."""
 
     def function(input: Any, *args: Any, **kwargs: Any) -> Any:
-        values = getattr(input._inner_values, name)(*args, **kwargs)
-        return with_moved(input, values)
+        own = input._inner_values
+        args = tuple(each._inner_values if isinstance(each, type(input)) else each for each in args)
+        values = getattr(own, name)(*args, **kwargs)
+        return input if values is own else with_moved(input, values)
 
     return function
 
@@ -410,14 +412,18 @@ def summed(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     if dim is None:
         return input._inner_values.sum(dtype=dtype)
     gone = set(wrap_dims("sum", (dim,) if isinstance(dim, int) else dim, input.ndim))
-    if input.layout is not sparse_csr or input.ndim != 2:
+    if input.layout is not sparse_csr:
         raise RuntimeError(
-            "sum: the only compressed layout with sums over dimensions is CSR, of 2 dimensions, but got "
-            f"{KIND[input.layout]} of {input.ndim}; take to_sparse_coo() first"
+            "sum: Currently the only compressed sparse format supported for sum.dim_IntList is CSR, but got layout "
+            f"{KIND[input.layout]}; take to_sparse_coo() first"
         )
     if not keepdim:
         raise RuntimeError(
             "sum: reduction operations on CSR tensors with keepdim=False is unsupported; pass keepdim=True"
+        )
+    if input.ndim != 2:
+        raise RuntimeError(
+            f"sum: CSR tensors have sums over 2 dimensions only, got {input.ndim}; take to_sparse_coo() first"
         )
     (row, column), values = elements(input)
     values = values if dtype is None else values.to(dtype)

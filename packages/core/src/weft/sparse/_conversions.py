@@ -8,6 +8,8 @@ from typing import Any
 import weft
 from weft._dtypes.dtypes import int64
 from weft._tensor.layout import sparse_coo, strided
+from weft.ops._positions import in_range
+from weft.ops.sorting import counts
 from weft.sparse._compressed import (
     BLOCK_LAYOUTS,
     COMPRESSED,
@@ -225,10 +227,10 @@ def compress(
     lines = weft.arange(total, device=row.device)[:, None] * length + major
     in_order = by_rows and layout in ROW_LAYOUTS
     order = slice(None) if in_order else (lines * other + minor).reshape(-1).argsort()
-    counts = weft.bincount(lines.reshape(-1), minlength=total * length).reshape(total, length)
+    per_line = counts.op(lines.reshape(-1), None, total * length).reshape(total, length)
     inner = tuple(values.shape[2:])
     return made(
-        padded_cumsum(counts).reshape(*groups, length + 1),
+        padded_cumsum(per_line).reshape(*groups, length + 1),
         minor.reshape(-1)[order].reshape(*groups, nnz),
         values.reshape(total * nnz, *inner)[order].reshape(*groups, nnz, *inner),
         size,
@@ -327,8 +329,9 @@ def _convert_indices_from_coo_to_csr(input: Any, size: int, *, out_int32: bool =
     """Where the entries of each of ``size`` rows begin, of the row of each entry, in order."""
     if input.ndim != 1:
         raise RuntimeError(f"_convert_indices_from_coo_to_csr: expected a vector, got shape {tuple(input.shape)}")
-    counts = weft.bincount(input.to(int64), minlength=size)
-    return padded_cumsum(counts[None])[0].to(weft.int32 if out_int32 else int64)
+    in_range("_convert_indices_from_coo_to_csr", input, size, 0)
+    per_row = counts.op(input.to(int64), None, size)
+    return padded_cumsum(per_row[None])[0].to(weft.int32 if out_int32 else int64)
 
 
 def _convert_indices_from_csr_to_coo(
@@ -347,8 +350,8 @@ def coo_from_rows(input: Any) -> tuple[Any, Any, Any]:
     if not input._sparse_coalesced:
         order = row.argsort(stable=True)
         row, column, values = row[order], column[order], values[order]
-    counts = weft.bincount(row, minlength=input.shape[0])
-    return padded_cumsum(counts[None])[0], column, values
+    per_row = counts.op(row, None, input.shape[0])
+    return padded_cumsum(per_row[None])[0], column, values
 
 
 def same_places(first: Any, second: Any) -> bool:

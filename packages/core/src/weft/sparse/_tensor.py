@@ -17,6 +17,7 @@ from weft._dtypes.dtypes import int64
 from weft._tensor.base import Tensor
 from weft._tensor.layout import sparse_coo
 from weft._tensor.values_wrapper import Functions, ValuesWrapper, alias, implements_in, wrapper_of
+from weft.ops._positions import in_range, waits
 
 __all__ = ["SparseTensor", "expect_sparse", "implements", "made", "sparse_coo_tensor", "to_sparse"]
 
@@ -258,7 +259,10 @@ def check_size(indices: Any, values: Any, size: tuple[int, ...]) -> None:
             f"sparse_coo_tensor: size {size} does not fit {dims} sparse dimensions and values of shape "
             f"{tuple(values.shape)}: wanted {dims} sizes followed by {tuple(values.shape[1:])}"
         )
-    if indices.shape[1] and dims:
+    if waits(indices):
+        for dim, (row, sparse_size) in enumerate(zip(indices, size)):
+            in_range("sparse_coo_tensor", row, sparse_size, dim)
+    elif indices.shape[1] and dims:
         bounds = weft.tensor(size[:dims], device=indices.device)[:, None]
         if builtins.bool(((indices < 0) | (indices >= bounds)).any()):
             raise RuntimeError(

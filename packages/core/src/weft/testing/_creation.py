@@ -50,16 +50,26 @@ def make_tensor(
     """
     size = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     if noncontiguous and memory_format is not None:
-        raise ValueError("make_tensor: noncontiguous and memory_format exclude each other; give one of them")
+        raise ValueError(
+            "make_tensor: The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
+            f"noncontiguous={noncontiguous} and memory_format={memory_format}"
+        )
+    if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
+        raise ValueError(
+            f"make_tensor: `requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype}"
+        )
     low, high = _bounds(dtype, low, high)
+    if low != low or high != high:
+        raise ValueError(f"make_tensor: `low` and `high` cannot be NaN, but got low={low} and high={high}")
     if low == high and (dtype.is_floating_point or dtype.is_complex):
         warnings.warn(
-            f"make_tensor: low and high are both {low}; fill a tensor with weft.full instead",
+            f"make_tensor: Passing `low==high` is deprecated, and both are {low}; fill a tensor with weft.full instead",
             FutureWarning,
             stacklevel=2,
         )
     elif not low < high:
-        raise ValueError(f"make_tensor: low must be less than high, got low={low} and high={high}")
+        raise ValueError(f"make_tensor: `low` must be less than `high`, but got {low} >= {high}")
+    low, high = _supported(dtype, low, high)
     drawn = (*size[:-1], 2 * size[-1]) if noncontiguous and size else size
     made = _draw(drawn, dtype, device, low, high)
     if exclude_zero:
@@ -80,6 +90,20 @@ def _bounds(dtype: Any, low: float | None, high: float | None) -> tuple[float, f
     else:
         lowest, highest = -9 if dtype.is_signed else 0, 10
     return (lowest if low is None else low), (highest if high is None else high)
+
+
+def _supported(dtype: Any, low: float, high: float) -> tuple[float, float]:
+    """The part of an interval that a dtype of integers or booleans has."""
+    if dtype.is_floating_point or dtype.is_complex:
+        return low, high
+    limits = None if dtype == weft.bool else weft.iinfo(dtype)
+    first, end = (0, 2) if limits is None else (limits.min, limits.max + 1)
+    if high <= first or low >= end:
+        raise ValueError(
+            f"make_tensor: The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only "
+            f"supports [{first}, {end})"
+        )
+    return max(low, first), min(high, end)
 
 
 def _draw(size: tuple[int, ...], dtype: Any, device: Any, low: float, high: float) -> Any:

@@ -17,12 +17,14 @@ from weft.autograd.function import Function
 from weft.autograd.grad_mode import enable_grad
 from weft.autograd.graph import saved_tensors_hooks
 from weft.random import default_states, fork_rng, restore_states
+from weft.utils._pytree import tree_leaves
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
     "CheckpointPolicy",
     "DefaultDeviceType",
+    "GraphExecGroup",
     "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
@@ -215,6 +217,40 @@ def same_precision(precision: Any) -> Iterator[None]:
         intercept(-1)
 
 
+ASKED_TWICE = (
+    "checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
+    "ctx.saved_tensors in backward, make sure to do so only once."
+)
+OVERLAPPING = (
+    "checkpoint: Performing two backward calls that overlap (i.e. require the same saved tensors) inside of a "
+    "GraphExecGroup: leave the block before the second of them"
+)
+
+
+class GraphExecGroup:
+    """In this block several backward passes, over parts of one graph that do not overlap, compute it again once.
+
+    Examples
+    --------
+    >>> from weft.utils.checkpoint import GraphExecGroup, checkpoint
+    >>> x = weft.ones(2, requires_grad=True)
+    >>> y, z = checkpoint(lambda x: (x.sin(), x.sin().exp()), x, use_reentrant=False)
+    >>> with GraphExecGroup():
+    ...     _ = weft.autograd.grad(y.sum(), x), weft.autograd.grad(z.sum(), x)
+    """
+
+    active: GraphExecGroup | None = None
+
+    def __enter__(self) -> GraphExecGroup:
+        if GraphExecGroup.active is not None:
+            raise RuntimeError("GraphExecGroup contexts cannot be nested.")
+        GraphExecGroup.active = self
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        GraphExecGroup.active = None
+
+
 class Recomputation:
     """Counts what is saved the first time, and finds it in the second."""
 
@@ -228,7 +264,7 @@ class Recomputation:
         self.context = context
         self.precision = local.precision
         self.shapes: list[Any] = []
-        self.again: dict[int, Any] = {}
+        self.again: dict[Any, dict[int, Any]] = {}  # by pass, or group of passes, what it has yet to ask for
 
     def pack(self, tensor: Any) -> int:
         """Keep a number, and the shape to check the second computation by."""
@@ -236,17 +272,30 @@ class Recomputation:
         return len(self.shapes) - 1
 
     def unpack(self, number: int) -> Any:
-        """The tensor that the second computation saved in the same place; asked for again, it is computed again."""
-        if number not in self.again:
-            self.again = dict(enumerate(self.recompute()))
-        return self.again.pop(number)
+        """The tensor that the second computation saved in the same place; each pass computes again, and asks once.
+
+        Raises
+        ------
+        CheckpointError
+            If a pass, or the passes of a `GraphExecGroup`, ask for it twice.
+        """
+        group = GraphExecGroup.active
+        if group is None and local.backward_pass is None:  # somebody looks at a node
+            return self.recompute()[number]
+        asking = local.backward_pass.number if group is None else group
+        if asking not in self.again:
+            self.again[asking] = dict(enumerate(self.recompute()))
+        found = self.again[asking].pop(number, None)
+        if found is None:
+            raise CheckpointError(ASKED_TWICE if group is None else OVERLAPPING)
+        return found
 
     def recompute(self) -> list[Any]:
         function, args, kwargs = self.call
         kept: list[Any] = []
 
         def keep(tensor: Any) -> Any:
-            kept.append(tensor.detach())
+            kept.append(tensor.detach() if tensor.requires_grad else tensor)
             if self.early_stop and len(kept) == len(self.shapes):
                 raise StopRecomputation
             return tensor
@@ -351,8 +400,8 @@ class CheckpointFunction(Function):
         """
         if local.backward_pass.captures is not None:
             raise RuntimeError(
-                "checkpoint: with use_reentrant=True it is incompatible with autograd.grad() and backward(inputs=...); "
-                "call backward() without inputs, or pass use_reentrant=False"
+                "checkpoint: with use_reentrant=True torch.utils.checkpoint is incompatible with autograd.grad() and "
+                "backward(inputs=...); call backward() without inputs, or pass use_reentrant=False"
             )
         args = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors):
@@ -437,6 +486,26 @@ class DefaultDeviceType:
     def get_device_type() -> str:
         """Return it."""
         return DefaultDeviceType._default
+
+
+def _infer_device_type(*args: Any) -> str:
+    """The type of the first device beside the CPU that tensors among the arguments are on; the default one if none.
+
+    Containers are looked into. Of several types the first is used, with a warning.
+    """
+    tensors = [each for each in tree_leaves(args) if isinstance(each, Tensor)]
+    kinds = list(dict.fromkeys(each.device.type for each in tensors if each.device.type != "cpu"))
+    if len(kinds) > 1:
+        warnings.warn(
+            "checkpoint: Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. "
+            "Device state will only be saved for devices of a single device type, and the remaining devices will be "
+            f"ignored. Device types: {sorted(kinds)} first device type: {kinds[0]}",
+            UserWarning,
+            stacklevel=2,
+        )
+    if not kinds:
+        return DefaultDeviceType.get_device_type()
+    return "cuda" if "cuda" in kinds else kinds[0]
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Any]]:
