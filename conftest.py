@@ -17,6 +17,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # Every kernel's results are compared with what its op declares (weft/_plugins/kernel_checks.py).
 os.environ.setdefault("WEFT_CHECK_KERNELS", "1")
 
+# What a program waits for is told on stderr, which tests read (packages/backend-cpu/README.md).
+os.environ.setdefault("WEFT_QUIET", "1")
+
 # Modules that import what need not be installed; nothing imports them but who asks for them.
 NEEDS = {
     **{

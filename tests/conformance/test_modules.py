@@ -213,6 +213,8 @@ def test_autocast_gives_pytorchs_dtypes(name: str) -> None:
             outputs = called(torch, expected, expected_inputs)
         with weft.autocast("cpu"):
             results = called(weft, found, found_inputs)
+        if outputs is RuntimeError and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+            continue  # PyTorch's LSTM has no bfloat16 on this processor
         if isinstance(outputs, type) or isinstance(results, type):
             assert outputs is results, f"{name}{expected_inputs}"
             continue

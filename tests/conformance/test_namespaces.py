@@ -34,7 +34,8 @@ NAMESPACES = {
     "torch.return_types": (torch.return_types, weft.return_types),
 }
 MODULES = (
-    "autograd autograd.forward_ad autograd.functional autograd.graph fft func functional linalg masked nested "
+    "accelerator amp autograd autograd.forward_ad autograd.functional autograd.graph cuda cuda.amp cuda.memory "
+    "cuda.nvtx cuda.profiler cuda.random cuda.streams fft func functional linalg masked nested "
     "overrides profiler random signal.windows sparse special types hub multiprocessing utils.benchmark "
     "utils.checkpoint utils.data utils.data.dataloader utils.data.dataset utils.data.distributed utils.data.sampler "
     "utils.flop_counter"
