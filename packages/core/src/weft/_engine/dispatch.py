@@ -195,8 +195,9 @@ class Op:
                 first = first[0]
             elif type(first) is float:  # the number of a reflected operator
                 first = arrays[1]
-            if type(first) is key.array_type:
-                kernel = kernel.choose(first)
+            if type(first) is key.array_type:  # `choose`, without its frame
+                size: int = first.size
+                kernel = kernel.large if size >= kernel.least else kernel.small
         try:
             return call(kernel, arrays)
         except Exception as error:

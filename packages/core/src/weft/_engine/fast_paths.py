@@ -209,7 +209,10 @@ class Signature:
                 if value is not default and (type(value) is not type(default) or value != default):
                     return -1
                 continue
-            if kind < ANY and not (value is None and parameter.optional):
+            if kind == DIMS and value is None and first is not None:  # `chosen_dims`, for a reduction of all
+                ndim: int = first.ndim
+                value = ALL_DIMS[ndim]
+            elif kind < ANY and not (value is None and parameter.optional):
                 value = converted(value, kind, key, first)
                 if value is DECLINED:
                     return -1
@@ -372,6 +375,11 @@ class FastPath:
         self.elements = elements
         self.function: Any = None
         self.signature: Optional[Signature] = None
+        own = type(self)
+        self.has_condition: bool = own.accepts is not FastPath.accepts
+        # Whether `finish` has nothing else to do than to run the op: its frame is left out then.
+        self.is_direct: bool = own.finish is FastPath.finish and compute is None and prepare is None and result is None
+        self.is_direct = self.is_direct and len(constants) == 0
 
     def bind(self, function: Any, op: Optional[Op] = None) -> Any:
         """Say whose calls it runs, and of which op, where it has none yet; returns what to call."""
@@ -413,13 +421,23 @@ class FastPath:
         values = signature.template[:]
         arrays = signature.template[:] if signature.has_tensors else values
         mask = signature.read(args, kwargs, values, arrays)
-        return None if mask < 0 else self.finish(values, arrays, mask)
+        if mask < 0:
+            return None
+        if not self.is_direct:
+            return self.finish(values, arrays, mask)
+        if self.has_condition and not self.accepts(values, arrays):
+            return None
+        tensor: TensorBase = values[0]
+        try:
+            return run(self.op, tensor._key, values, arrays, mask)
+        except OutOfRange:  # the function has the words
+            return None
 
     def finish(self, values: list[Any], arrays: list[Any], mask: int) -> Any:
         """The result of a call whose arguments have the right types; None where it is declined."""
         if self.compute is not None:
             return self.compute(values)
-        if not self.accepts(values, arrays):
+        if self.has_condition and not self.accepts(values, arrays):
             return None
         if self.prepare is not None:
             ready = self.prepare(values, arrays)
