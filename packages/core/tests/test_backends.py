@@ -1,5 +1,7 @@
 """Flags of PyTorch's libraries are kept as they are set, and what is told of them is so."""
 
+import platform
+
 import pytest
 
 import weft
@@ -70,6 +72,33 @@ def test_ways_of_attention_are_kept():
 
 def test_the_processors_instructions_are_named():
     assert weft.backends.cpu.get_cpu_capability() in ("AVX512", "AVX2", "NO AVX", "DEFAULT")
+
+
+def test_a_processors_features_go_with_its_instructions():
+    features = weft.cpu.get_capabilities()
+    assert features["architecture"] == platform.machine()
+    with pytest.raises(TypeError):
+        features["avx2"] = True
+    if weft.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512") and "avx2" in features:
+        assert features["avx2"] and features["sse4_2"] and weft.cpu._is_avx2_supported()
+    if weft.backends.cpu.get_cpu_capability() == "AVX512" and "avx512_f" in features:
+        assert weft.cpu._is_avx512_supported()
+    for name in ("avx512_bf16", "vnni", "amx_tile", "amx_fp16"):
+        assert getattr(weft.cpu, f"_is_{name}_supported")() == features.get(
+            {"vnni": "avx512_vnni"}.get(name, name), False
+        )
+
+
+def test_linuxs_names_of_features_become_pytorchs(tmp_path):
+    listed = tmp_path / "cpuinfo"
+    listed.write_text("processor : 0\nflags : fpu pni abm avx2 avx512f sha_ni bmi1\n\nprocessor : 1\nflags : fpu\n")
+    assert {"sse3", "lzcnt", "avx2", "avx512_f", "sha", "bmi"} <= weft.cpu._flags(listed)
+    assert weft.cpu._flags(tmp_path / "none") == set()
+
+
+def test_libraries_that_weft_has_not_are_not_enabled():
+    assert not weft.backends.xnnpack.enabled
+    assert weft.backends.python_native.available_dsls == weft.backends.python_native.all_dsls == []
 
 
 def test_a_library_that_nobody_has_is_an_attribute_error():

@@ -240,3 +240,47 @@ def test_the_compiled_module_reads_and_sets_whether_memory_is_filled() -> None:
     for mode in (False, True):
         _C._set_deterministic_fill_uninitialized_memory(mode)
         assert module.fill_uninitialized_memory is _C._get_deterministic_fill_uninitialized_memory() is mode
+
+
+def test_who_is_asked_about_calls_is_told_and_set_back():
+    """PyTorch's test classes compare it before and after each test, and mend what a test left behind."""
+    states = _C._TorchFunctionState
+    assert _C._get_torch_function_state() is states.ENABLED
+    with _C.DisableTorchFunctionSubclass():
+        assert _C._get_torch_function_state() is states.SUBCLASSES_DISABLED
+    mode = weft.overrides.BaseTorchFunctionMode()
+    with mode, _C.DisableTorchFunction():
+        assert _C._get_torch_function_state() is states.ALL_DISABLED
+    try:
+        for state in (states.ALL_DISABLED, states.SUBCLASSES_DISABLED, states.ALL_DISABLED, states.ENABLED):
+            _C._set_torch_function_state(state)
+            assert _C._get_torch_function_state() is state
+    finally:
+        _C._set_torch_function_state(states.ENABLED)
+    mode.__enter__()
+    assert _C._len_torch_function_stack() == 1
+    assert _C._pop_torch_function_stack() is mode
+    assert _C._len_torch_function_stack() == 0
+
+
+def test_tracebacks_are_gathered_innermost_first():
+    def inner():
+        return _C._profiler.gather_traceback(python=True, script=False, cpp=False)
+
+    (frames,) = _C._profiler.symbolize_tracebacks([inner()])
+    assert [frame["name"] for frame in frames[:2]] == ["inner", "test_tracebacks_are_gathered_innermost_first"]
+    assert frames[0]["filename"] == __file__
+    assert _C._profiler.symbolize_tracebacks([_C._profiler.gather_traceback(python=False)]) == [[]]
+
+
+@pytest.mark.parametrize("name", ["ScriptDict", "ScriptList", "ScriptMethod"])
+def test_nothing_is_of_torchscripts_classes(name):
+    with pytest.raises(NotImplementedError, match=name):
+        getattr(_C, name)()
+
+
+def test_devices_and_processors_are_told_by_pytorchs_private_names():
+    assert not weft._utils._is_privateuse1_backend_available()
+    assert _C._get_privateuse1_backend_name() == "privateuseone"
+    assert _C._get_cpu_capability() == weft.backends.cpu.get_cpu_capability()
+    assert _C.ScriptFunction is weft.jit.ScriptFunction

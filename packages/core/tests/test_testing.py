@@ -1,5 +1,9 @@
 """``weft.testing``: comparison with tolerances, random inputs, and a backend suite that finds what is wrong."""
 
+import re
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -298,3 +302,64 @@ def test_make_tensor_refuses_options_that_contradict_each_other(options, words):
 
 def test_make_tensor_draws_from_the_part_of_an_interval_that_a_dtype_has():
     assert make_tensor((50,), dtype=weft.uint8, device="cpu", low=-300, high=2).max() < 2
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "options", "said"),
+    [
+        (weft.eye(2).to_sparse(), weft.eye(2).to_sparse(), {}, ""),
+        (weft.eye(2).to_sparse(), weft.ones(2, 2).to_sparse(), {}, "number of specified values"),
+        (weft.eye(2).to_sparse(), 2 * weft.eye(2).to_sparse(), {}, "Mismatched elements: 2 / 2"),
+        (weft.eye(2).to_sparse_csr(), weft.eye(2).flip(0).to_sparse_csr(), {}, "Mismatched elements"),
+        (weft.eye(2).to_sparse(), weft.eye(2), {}, "attribute 'layout'"),
+        (weft.eye(2).to_sparse(), weft.eye(2), {"check_layout": False}, ""),
+        (weft.ones(2, device="meta"), weft.zeros(2, device="meta"), {}, ""),
+        (tensor([3], dtype=weft.uint16), tensor([3], dtype=weft.int8), {"check_dtype": False}, ""),
+        (weft.ones(2, 3).T, weft.ones(3, 2), {"check_stride": True}, r"attribute 'stride\(\)'"),
+        (1, 1.0, {}, ""),
+        (1, 1.0, {"check_dtype": True}, r"\(d\)types do not match"),
+    ],
+)
+def test_pairs_compare_layouts_and_attributes(actual, expected, options, said):
+    kinds = _comparison.NumberPair, _comparison.TensorLikePair
+    found = _comparison.not_close_error_metas(actual, expected, pair_types=kinds, **options)
+    assert len(found) == bool(said)
+    for each in found:
+        assert re.search(said, each.msg)
+
+
+def test_a_suites_own_numbers_choose_types_and_tolerances():
+    """PyTorch's test classes derive such pairs: they take tensors of one element for numbers."""
+
+    class Relaxed(_comparison.NumberPair):
+        _TYPE_TO_DTYPE = {int: weft.int64, float: weft.float32}
+
+        def _process_inputs(self, actual, expected, *, id):
+            return [self._to_number(each, id=id) for each in (actual, expected)]
+
+        def _to_number(self, value, *, id):
+            return value.item() if isinstance(value, weft.Tensor) else super()._to_number(value, id=id)
+
+    pair = Relaxed(weft.tensor(1.0), 1 + 1e-6)
+    pair.compare()
+    assert (pair.rtol, pair.atol) == (1.3e-6, 1e-5)
+    assert "rtol=1.3e-06" in repr(pair)
+    with pytest.raises(_comparison.ErrorMeta):
+        Relaxed(weft.tensor(1.0), 1.1).compare()
+
+
+def test_a_distributed_tensor_is_not_compared_with_a_plain_one(monkeypatch):
+    class DTensor:
+        placements = device_mesh = ()
+
+        def to_local(self):
+            return weft.ones(2)
+
+    monkeypatch.setitem(sys.modules, "weft.distributed.tensor", SimpleNamespace(DTensor=DTensor))
+    assert_close(DTensor(), DTensor())
+    with pytest.raises(TypeError, match="DTensor to a non-DTensor"):
+        assert_close(DTensor(), weft.ones(2))
+    other = DTensor()
+    other.placements = (1,)
+    with pytest.raises(AssertionError, match="placements do not match"):
+        assert_close(DTensor(), other)

@@ -46,6 +46,25 @@ def test_a_path_is_joined_as_torchvisions_suite_asks():
     assert get_file_path_2("assets", "image.png") == os.path.join("assets", "image.png")
 
 
+def test_a_folder_that_cannot_be_written_to_is_replaced(tmp_path, monkeypatch):
+    from weft._utils_internal import get_writable_path
+
+    assert get_writable_path(str(tmp_path)) == str(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    made = get_writable_path(str(tmp_path / "missing"))
+    assert os.path.isdir(made) and made.endswith("missing")
+
+
+def test_optional_modules_are_looked_for_and_dtypes_have_short_names():
+    """PyTorch's test classes import both."""
+    from weft.utils._dtype_abbrs import dtype_abbrs
+    from weft.utils._import_utils import _check_module_exists, dill_available, import_dill
+
+    assert _check_module_exists("numpy") and not _check_module_exists("no_such_module")
+    assert (import_dill() is not None) == dill_available()
+    assert dtype_abbrs[weft.float32] == "f32"
+
+
 def test_a_function_that_is_decorated_with_a_device_makes_its_tensors_there():
     from weft.utils._device import set_device
 

@@ -193,6 +193,7 @@ from weft._tensor.legacy_types import Storage as Storage
 from weft._tensor.legacy_types import set_default_tensor_type as set_default_tensor_type
 from weft._tensor.legacy_types import typename as typename
 from weft._devices.devices import DeviceObjType as DeviceObjType
+from weft._dtypes.named import chalf as chalf
 from weft._dtypes.named import complex32 as complex32
 from weft._dtypes.named import per_channel_affine as per_channel_affine
 from weft._dtypes.named import per_channel_affine_float_qparams as per_channel_affine_float_qparams
@@ -228,6 +229,7 @@ from weft._settings import set_warn_always as set_warn_always
 from weft._settings import use_deterministic_algorithms as use_deterministic_algorithms
 from weft._as_torch.switch import as_torch as as_torch
 from weft._C import TensorType as TensorType
+from weft._compile import _disable_dynamo as _disable_dynamo
 from weft._control_flow import cond as cond
 from weft._control_flow import while_loop as while_loop
 from weft._checks import _assert as _assert

@@ -41,7 +41,7 @@ IntStorage IntTensor LongStorage LongTensor ShortStorage ShortTensor Storage set
 """,
     "weft._devices.devices": "DeviceObjType",
     "weft._dtypes.named": """
-complex32 per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine
+chalf complex32 per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine
 per_tensor_symmetric qint32 qint8 qscheme quint2x4 quint4x2 quint8
 """,
     "weft._settings": """
@@ -53,6 +53,7 @@ set_flush_denormal set_warn_always use_deterministic_algorithms
 """,
     "weft._as_torch.switch": "as_torch",
     "weft._C": "TensorType",
+    "weft._compile": "_disable_dynamo",
     "weft._control_flow": "cond while_loop",
     "weft._checks": """
 _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all

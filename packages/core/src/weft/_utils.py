@@ -24,6 +24,11 @@ def _get_available_device_type() -> str | None:
     return "cuda" if cuda.is_available() else None
 
 
+def _is_privateuse1_backend_available() -> bool:
+    """False: a plugin's device has a name of its own, and none is reached by PyTorch's name for strangers' devices."""
+    return False
+
+
 def _get_device_module(device_type: str) -> Any:
     """Return the module of a type of device."""
     return get_device_module(device_type)

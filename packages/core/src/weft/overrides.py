@@ -22,6 +22,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 from types import FunctionType
 from typing import Any
 
@@ -109,16 +110,42 @@ class DisableTorchFunctionSubclass:
         local.plain_only = self.before
 
 
+class _HiddenModes(tuple[Any, ...]):
+    """No modes, where those that are active must not be asked."""
+
+
 class DisableTorchFunction(DisableTorchFunctionSubclass):
     """Within this context neither tensor subclasses nor modes are asked."""
 
     def __enter__(self) -> None:
         super().__enter__()
-        self.modes, local.modes = local.modes, ()
+        self.modes, local.modes = local.modes, _HiddenModes()
 
     def __exit__(self, *exc: object) -> None:
         local.modes = self.modes
         super().__exit__(*exc)
+
+
+class _TorchFunctionState(Enum):
+    """Who is asked about calls in this thread: PyTorch's test classes compare it before and after a test."""
+
+    ENABLED = 0
+    SUBCLASSES_DISABLED = 1
+    ALL_DISABLED = 2
+
+
+def _get_torch_function_state() -> _TorchFunctionState:
+    """Who is asked about calls in this thread."""
+    if isinstance(local.modes, _HiddenModes):
+        return _TorchFunctionState.ALL_DISABLED
+    return _TorchFunctionState.SUBCLASSES_DISABLED if local.plain_only else _TorchFunctionState.ENABLED
+
+
+def _set_torch_function_state(state: _TorchFunctionState) -> None:
+    """Let subclasses and modes be asked, or not, from here on: what a block of `DisableTorchFunction` left behind."""
+    local.plain_only = state is not _TorchFunctionState.ENABLED
+    if (state is _TorchFunctionState.ALL_DISABLED) != isinstance(local.modes, _HiddenModes):
+        local.modes = _HiddenModes() if state is _TorchFunctionState.ALL_DISABLED else ()
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:

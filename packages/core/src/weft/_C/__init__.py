@@ -16,10 +16,14 @@ from weft._engine.tensor import TensorBase as TensorBase
 from weft._engine.tensor import local
 from weft._interception.torch_dispatch import below_autograd as _below_autograd
 from weft._interception.torch_dispatch import without_subclasses as _without_subclasses
+from weft._interception.torch_function import pop as _pop_mode
 from weft._tensor.base import disabled_torch_dispatch, disabled_torch_function
 from weft.ops._lapack import LinAlgError as _LinAlgError
 from weft.overrides import DisableTorchFunction as DisableTorchFunction
 from weft.overrides import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from weft.overrides import _get_torch_function_state as _get_torch_function_state
+from weft.overrides import _set_torch_function_state as _set_torch_function_state
+from weft.overrides import _TorchFunctionState as _TorchFunctionState
 from weft.random import Generator as Generator
 
 __path__ = extend_path(__path__, __name__)  # weft-nn ships weft/_C/_nn.py
@@ -30,7 +34,7 @@ _disabled_torch_dispatch_impl = disabled_torch_dispatch
 StorageBase = weft.storage.StorageBase
 _TensorMeta = type(weft.Tensor)  # the metaclass, from which Lightning derives one
 has_lapack = True  # NumPy has it
-_SUBMODULES = ("_autograd", "_functions", "_functorch", "_nn")
+_SUBMODULES = ("_autograd", "_functions", "_functorch", "_nn", "_profiler")
 
 
 _SCHEMAS = ("Argument", "FunctionSchema", "parse_schema")
@@ -58,6 +62,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module("weft._C._dispatch_keys"), _DISPATCH_KEYS[name])
     if name in _OF_THE_GRAPH:
         return getattr(importlib.import_module("weft._C._autograd"), _OF_THE_GRAPH[name])
+    if name == "ScriptFunction":
+        return importlib.import_module("weft.jit").ScriptFunction
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -93,6 +99,16 @@ def _mps_is_available() -> bool:
     return weft.backends.mps.is_available()
 
 
+def _get_privateuse1_backend_name() -> str:
+    """PyTorch's name for a device that a stranger registers; weft's plugins name theirs, and none has this one."""
+    return "privateuseone"
+
+
+def _get_cpu_capability() -> str:
+    """`weft.backends.cpu.get_cpu_capability`."""
+    return weft.backends.cpu.get_cpu_capability()
+
+
 def is_grad_enabled() -> bool:
     """Whether operations are recorded."""
     return weft.is_grad_enabled()
@@ -124,6 +140,16 @@ def _are_functorch_transforms_active() -> bool:
 def _is_torch_function_mode_enabled() -> bool:
     """Whether a `TorchFunctionMode` is active. tensordict asks for it."""
     return bool(local.modes)
+
+
+def _len_torch_function_stack() -> int:
+    """How many `TorchFunctionMode` are active."""
+    return len(local.modes)
+
+
+def _pop_torch_function_stack() -> Any:
+    """Take off the newest `TorchFunctionMode`, which a test left behind."""
+    return _pop_mode()
 
 
 def _is_alias_of(input: Any, other: Any) -> bool:
@@ -170,3 +196,15 @@ class Value(Graph):
 
 class TensorType(Graph):
     """The type of a tensor in such a graph. open_clip has it in annotations."""
+
+
+class ScriptDict(Graph):
+    """A dict of TorchScript, by name; PyTorch's test classes ask for the class of what they compare."""
+
+
+class ScriptList(Graph):
+    """A list of TorchScript, by name."""
+
+
+class ScriptMethod(Graph):
+    """A compiled method of a module, by name."""

@@ -9,6 +9,7 @@ from weft._dtypes.dtypes import COMPLEX, INTEGER, dtype
 
 __all__ = [
     "NamedDtype",
+    "chalf",
     "complex32",
     "per_channel_affine",
     "per_channel_affine_float_qparams",
@@ -52,6 +53,7 @@ class NamedDtype(dtype):
 
 
 complex32 = NamedDtype("complex32", 4, COMPLEX, "ComplexHalf", "use weft.complex64")
+chalf = complex32
 qint8 = NamedDtype("qint8", 1, INTEGER, "QInt8", "keep weft.int8 beside a scale")
 quint8 = NamedDtype("quint8", 1, INTEGER, "QUInt8", "keep weft.uint8 beside a scale")
 qint32 = NamedDtype("qint32", 4, INTEGER, "QInt32", "keep weft.int32 beside a scale")

@@ -12,4 +12,5 @@ assume_static_by_default = True
 capture_scalar_outputs = False
 capture_dynamic_output_shape_ops = False
 guard_nn_modules = True
+compiled_autograd = False
 disable = False

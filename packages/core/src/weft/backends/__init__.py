@@ -8,7 +8,10 @@ import importlib
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-MODULES = "cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum quantized".split()
+MODULES = (
+    "cpu cuda cudnn cusparselt kleidiai mha miopen mkl mkldnn mps nnpack openmp opt_einsum python_native quantized "
+    "xnnpack"
+).split()
 
 fp32_precision = "none"
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from types import TracebackType
+import platform
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 __all__ = [
@@ -13,6 +17,7 @@ __all__ = [
     "current_device",
     "current_stream",
     "device_count",
+    "get_capabilities",
     "is_available",
     "is_initialized",
     "set_device",
@@ -115,6 +120,87 @@ def current_stream(device: Any = None) -> Stream:
 def stream(stream: Stream) -> StreamContext:
     """Make a stream the current one for a ``with`` block."""
     return StreamContext(stream)
+
+
+# Where Linux's names of a processor's features and those of `get_capabilities` differ.
+_FEATURES = {
+    "pni": "sse3", "abm": "lzcnt", "bmi1": "bmi", "fma": "fma3", "sha_ni": "sha", "avx512f": "avx512_f",
+    "avx512cd": "avx512_cd", "avx512dq": "avx512_dq", "avx512bw": "avx512_bw", "avx512vl": "avx512_vl",
+    "avx512ifma": "avx512_ifma", "avx512vbmi": "avx512_vbmi", "asimd": "neon", "asimdhp": "fp16_arith",
+    "asimddp": "dot",
+}  # fmt: skip
+_X86 = (
+    "sse sse2 sse3 ssse3 sse4_1 sse4_2 sse4a avx avx2 avx_vnni avx512_f avx512_cd avx512_dq avx512_bw avx512_vl "
+    "avx512_ifma avx512_vbmi avx512_vbmi2 avx512_bitalg avx512_vpopcntdq avx512_vnni avx512_bf16 avx512_fp16 "
+    "avx512_vp2intersect amx_bf16 amx_tile amx_int8 amx_fp16 fma3 fma4 f16c bmi bmi2 popcnt lzcnt aes sha clflush "
+    "clflushopt clwb"
+)
+_ARM = "neon fp16_arith bf16 i8mm dot sve sve2 atomics crc32 aes sha1 sha2 pmull"
+
+
+@cache
+def get_capabilities() -> Mapping[str, Any]:
+    """What the processor can do, by the names that PyTorch gives its features.
+
+    Returns
+    -------
+    mapping of str to bool or str
+        ``"architecture"``, such as ``"x86_64"``; on Linux also each feature that is asked for in programs: ``"avx2"``,
+        ``"avx512_vnni"``, ``"amx_tile"``, ``"sve"``. What is not known is not there.
+
+    Examples
+    --------
+    >>> "architecture" in get_capabilities()
+    True
+    """
+    architecture = platform.machine()
+    found: dict[str, Any] = {"architecture": architecture}
+    flags = _flags(Path("/proc/cpuinfo"))
+    if flags:
+        names = _X86 if architecture in ("x86_64", "AMD64", "i686") else _ARM
+        found |= {name: name in flags for name in names.split()}
+    return MappingProxyType(found)
+
+
+def _flags(path: Path) -> set[str]:
+    """The features of the first processor that Linux lists, by the names of `get_capabilities`."""
+    if not path.exists():
+        return set()
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("flags", "Features"):
+            return {_FEATURES.get(flag, flag) for flag in value.split()}
+    return set()
+
+
+def _is_avx2_supported() -> bool:
+    """Whether the processor has AVX2; PyTorch's test classes ask."""
+    return bool(get_capabilities().get("avx2", False))
+
+
+def _is_avx512_supported() -> bool:
+    """Whether the processor has AVX-512."""
+    return bool(get_capabilities().get("avx512_f", False))
+
+
+def _is_avx512_bf16_supported() -> bool:
+    """Whether the processor has AVX-512's products of bfloat16."""
+    return bool(get_capabilities().get("avx512_bf16", False))
+
+
+def _is_vnni_supported() -> bool:
+    """Whether the processor has AVX-512's products of bytes."""
+    return bool(get_capabilities().get("avx512_vnni", False))
+
+
+def _is_amx_tile_supported() -> bool:
+    """Whether the processor multiplies tiles."""
+    return bool(get_capabilities().get("amx_tile", False))
+
+
+def _is_amx_fp16_supported() -> bool:
+    """Whether the processor multiplies tiles of float16."""
+    return bool(get_capabilities().get("amx_fp16", False))
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -78,7 +79,27 @@ def assert_close(
         name for name, wanted in (("device", check_device), ("dtype", check_dtype), ("layout", check_layout)) if wanted
     ]
     comparison = Comparison(allow_subclasses, rtol, atol, equal_nan, attributes, check_stride, msg)
-    comparison.compare(actual, expected, ())
+    comparison.compare(*_unwrap_dtensor_for_comparison(actual, expected), ())
+
+
+def _unwrap_dtensor_for_comparison(actual: Any, expected: Any) -> tuple[Any, Any]:
+    """Return what two values are compared by: of tensors distributed alike, this process's parts."""
+    distributed = sys.modules.get("weft.distributed.tensor")  # where it is not loaded, there are none
+    if distributed is None:
+        return actual, expected
+    kinds = [isinstance(value, distributed.DTensor) for value in (actual, expected)]
+    if not any(kinds):
+        return actual, expected
+    if not all(kinds):
+        raise TypeError(
+            "assert_close: comparing a DTensor to a non-DTensor is ambiguous; compare its .full_tensor(), or its "
+            ".to_local() with a part"
+        )
+    for name, words in (("placements", "placements"), ("device_mesh", "device meshes")):
+        one, other = getattr(actual, name), getattr(expected, name)
+        if one != other:
+            raise AssertionError(f"DTensor {words} do not match: {one} != {other}")
+    return actual.to_local(), expected.to_local()
 
 
 def assert_allclose(

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from numbers import Number
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -89,9 +88,25 @@ class Pair(ABC):
     def _fail(self, type: type[Exception], msg: str, *, id: Id = ()) -> NoReturn:
         raise ErrorMeta(type, msg, id=id or self.id)
 
+    def _passing(self, check: Callable[..., None], *args: Any) -> None:
+        try:
+            check(*args)
+        except AssertionError as error:
+            self._fail(AssertionError, str(error))
+
     @abstractmethod
     def compare(self) -> None:
         """Raise an `ErrorMeta` if the values are not close."""
+
+    def extra_repr(self) -> Sequence[str | tuple[str, Any]]:
+        """The options of this kind, as names of attributes or with their values: they are shown with the values."""
+        return ()
+
+    def __repr__(self) -> str:
+        options = [each if isinstance(each, tuple) else (each, getattr(self, each)) for each in self.extra_repr()]
+        shown = [("id", self.id), ("actual", self.actual), ("expected", self.expected), *options]
+        lines = [f"{type(self).__name__}(", *(f"    {name}={value!s}," for name, value in shown), ")"]
+        return "\n".join(lines)
 
 
 class ObjectPair(Pair):
@@ -127,8 +142,22 @@ class BooleanPair(Pair):
     """Two truth values, of Python or NumPy."""
 
     def __init__(self, actual: Any, expected: Any, *, id: Id = (), **other_parameters: Any) -> None:
-        self._check_inputs_isinstance(actual, expected, cls=(bool, np.bool_))
-        super().__init__(bool(actual), bool(expected), id=id, **other_parameters)
+        actual, expected = self._process_inputs(actual, expected, id=id)
+        super().__init__(actual, expected, id=id, **other_parameters)
+
+    @property
+    def _supported_types(self) -> tuple[type, ...]:
+        return bool, np.bool_
+
+    def _process_inputs(self, actual: Any, expected: Any, *, id: Id) -> Sequence[Any]:
+        """The values as they are compared, if they are of this kind."""
+        self._check_inputs_isinstance(actual, expected, cls=self._supported_types)
+        return [self._to_bool(each, id=id) for each in (actual, expected)]
+
+    def _to_bool(self, value: Any, *, id: Id) -> bool:
+        if not isinstance(value, self._supported_types):
+            raise ErrorMeta(TypeError, f"Unknown boolean type {type(value)}.", id=id)
+        return bool(value)
 
     def compare(self) -> None:
         """Raise an `ErrorMeta` if they differ."""
@@ -136,8 +165,64 @@ class BooleanPair(Pair):
             self._fail(AssertionError, f"Booleans mismatch: {self.actual} is not {self.expected}")
 
 
-class _ToleratedPair(Pair):
-    """Two values that are equal to within a tolerance, of which `_comparison.Comparison` decides."""
+class NumberPair(Pair):
+    """Two numbers of Python or NumPy, equal to within a tolerance that comes from their types."""
+
+    _TYPE_TO_DTYPE: ClassVar[dict[type, Any]] = {int: weft.int64, float: weft.float64, complex: weft.complex128}
+
+    def __init__(
+        self,
+        actual: Any,
+        expected: Any,
+        *,
+        id: Id = (),
+        rtol: float | None = None,
+        atol: float | None = None,
+        equal_nan: bool = False,
+        check_dtype: bool = False,
+        **other_parameters: Any,
+    ) -> None:
+        actual, expected = self._process_inputs(actual, expected, id=id)
+        super().__init__(actual, expected, id=id, **other_parameters)
+        dtypes = [self._TYPE_TO_DTYPE[type(each)].name for each in (actual, expected)]
+        self.rtol, self.atol = _tolerances(dtypes, rtol, atol, id)
+        self.equal_nan = equal_nan
+        self.check_dtype = check_dtype
+
+    @property
+    def _supported_types(self) -> tuple[type, ...]:
+        return (*self._TYPE_TO_DTYPE, np.number)
+
+    def _process_inputs(self, actual: Any, expected: Any, *, id: Id) -> Sequence[Any]:
+        """The values as they are compared, if they are of this kind."""
+        self._check_inputs_isinstance(actual, expected, cls=self._supported_types)
+        return [self._to_number(each, id=id) for each in (actual, expected)]
+
+    def _to_number(self, value: Any, *, id: Id) -> Any:
+        if not isinstance(value, self._supported_types):
+            raise ErrorMeta(TypeError, f"Unknown number type {type(value)}.", id=id)
+        return value.item() if isinstance(value, np.number) else value
+
+    def compare(self) -> None:
+        """Raise an `ErrorMeta` if they are not close, or of other types where these count."""
+        attributes = ["dtype"] if self.check_dtype else []
+        comparison = _comparison.Comparison(True, self.rtol, self.atol, self.equal_nan, attributes, False, None)
+        self._passing(comparison.compare, self.actual, self.expected, ())
+
+    def extra_repr(self) -> Sequence[str]:
+        return "rtol", "atol", "equal_nan", "check_dtype"
+
+
+_COMPRESSED = {
+    weft.sparse_csr: ("crow_indices", "col_indices"),
+    weft.sparse_csc: ("ccol_indices", "row_indices"),
+    weft.sparse_bsr: ("crow_indices", "col_indices"),
+    weft.sparse_bsc: ("ccol_indices", "row_indices"),
+}
+
+
+class TensorLikePair(Pair):
+    """Two tensors, or what `weft.as_tensor` makes tensors of."""
 
     def __init__(
         self,
@@ -157,53 +242,20 @@ class _ToleratedPair(Pair):
     ) -> None:
         actual, expected = self._process_inputs(actual, expected, id=id, allow_subclasses=allow_subclasses)
         super().__init__(actual, expected, id=id, **other_parameters)
-        checks = {"device": check_device, "dtype": check_dtype, "layout": check_layout}
-        self._comparison = _comparison.Comparison(
-            allow_subclasses, rtol, atol, equal_nan, [each for each in checks if checks[each]], check_stride, None
-        )
-        self.rtol, self.atol = self._comparison.tolerances(*self._dtype_names())
+        self.rtol, self.atol = _tolerances([actual.dtype.name, expected.dtype.name], rtol, atol, id)
         self.equal_nan = equal_nan
         self.check_device, self.check_dtype = check_device, check_dtype
         self.check_layout, self.check_stride = check_layout, check_stride
 
-    @abstractmethod
-    def _process_inputs(self, actual: Any, expected: Any, *, id: Id, allow_subclasses: bool) -> tuple[Any, Any]:
+    def _process_inputs(self, actual: Any, expected: Any, *, id: Id, allow_subclasses: bool) -> Sequence[Any]:
         """The values as they are compared, if they are of this kind."""
-
-    @abstractmethod
-    def _dtype_names(self) -> tuple[str, str]:
-        """Of the values, for their default tolerances."""
-
-    def _passing(self, check: Callable[..., None], *args: Any) -> None:
-        try:
-            check(*args)
-        except AssertionError as error:
-            self._fail(AssertionError, str(error))
-
-
-class NumberPair(_ToleratedPair):
-    """Two numbers of Python or NumPy."""
-
-    def _process_inputs(self, actual: Any, expected: Any, *, id: Id, allow_subclasses: bool) -> tuple[Any, Any]:
-        self._check_inputs_isinstance(actual, expected, cls=(Number, np.number))
-        return tuple(each.item() if isinstance(each, np.generic) else each for each in (actual, expected))  # type: ignore[return-value]
-
-    def _dtype_names(self) -> tuple[str, str]:
-        return str(np.asarray(self.actual).dtype), str(np.asarray(self.expected).dtype)
-
-    def compare(self) -> None:
-        """Raise an `ErrorMeta` if they are not close, or of other types where these count."""
-        self._passing(self._comparison.compare, self.actual, self.expected, ())
-
-
-class TensorLikePair(_ToleratedPair):
-    """Two tensors, or what `weft.as_tensor` makes tensors of."""
-
-    def _process_inputs(self, actual: Any, expected: Any, *, id: Id, allow_subclasses: bool) -> tuple[Any, Any]:
         related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
         if not related or (not allow_subclasses and type(actual) is not type(expected)):
             self._inputs_not_supported()
-        return self._to_tensor(actual), self._to_tensor(expected)
+        tensors = [self._to_tensor(each) for each in (actual, expected)]
+        for tensor in tensors:
+            self._check_supported(tensor, id=id)
+        return tensors
 
     def _to_tensor(self, value: Any) -> Any:
         if isinstance(value, weft.Tensor):
@@ -213,28 +265,74 @@ class TensorLikePair(_ToleratedPair):
         except Exception:
             self._inputs_not_supported()
 
-    def _dtype_names(self) -> tuple[str, str]:
-        return self.actual.dtype.name, self.expected.dtype.name
+    def _check_supported(self, tensor: Any, *, id: Id) -> None:
+        if tensor.layout not in (weft.strided, weft.jagged, weft.sparse_coo, *_COMPRESSED):
+            raise ErrorMeta(ValueError, f"Unsupported tensor layout {tensor.layout}", id=id)
 
     def compare(self) -> None:
         """Raise an `ErrorMeta` if they are not close, or differ in shape, device, dtype or layout where these count."""
         self._compare_attributes(self.actual, self.expected)
+        if any(each.device.type == "meta" for each in (self.actual, self.expected)):
+            return  # no values
         self._compare_values(*self._equalize_attributes(self.actual, self.expected))
 
     def _compare_attributes(self, actual: Any, expected: Any) -> None:
-        self._passing(self._comparison.compare_attributes, actual, expected, ())
+        checks = {"device": self.check_device, "dtype": self.check_dtype, "layout": self.check_layout}
+        strided = actual.layout == expected.layout == weft.strided
+        comparison = self._comparison([each for each in checks if checks[each]], self.check_stride and strided)
+        self._passing(comparison.compare_attributes, actual, expected, ())
+
+    def _comparison(self, attributes: list[str], check_stride: bool) -> _comparison.Comparison:
+        return _comparison.Comparison(True, self.rtol, self.atol, self.equal_nan, attributes, check_stride, None)
 
     def _equalize_attributes(self, actual: Any, expected: Any) -> tuple[Any, Any]:
-        """Both on the CPU, and of one dtype."""
+        """Both on the CPU, of one dtype and one layout."""
         if actual.device != expected.device:
             actual, expected = actual.cpu(), expected.cpu()
         if actual.dtype is not expected.dtype:
-            dtype = weft.promote_types(actual.dtype, expected.dtype)
+            wide = [weft.int64 if each.dtype in _UNSIGNED else each.dtype for each in (actual, expected)]
+            dtype = weft.promote_types(*wide)
             actual, expected = actual.to(dtype), expected.to(dtype)
+        if actual.layout != expected.layout:
+            dense = [each if each.layout == weft.strided else each.to_dense() for each in (actual, expected)]
+            actual, expected = dense
         return actual, expected
 
     def _compare_values(self, actual: Any, expected: Any) -> None:
-        self._passing(self._comparison.compare_elements, actual, expected, (), (self.rtol, self.atol))
+        if actual.layout == weft.sparse_coo:
+            if actual._nnz() != expected._nnz():
+                text = f"The number of specified values in sparse COO tensors does not match: {actual._nnz()} != "
+                self._fail(AssertionError, f"{text}{expected._nnz()}")
+            parts = [("_indices", (0.0, 0.0)), ("_values", (self.rtol, self.atol))]
+        elif actual.layout in _COMPRESSED:
+            parts = [(name, (0.0, 0.0)) for name in _COMPRESSED[actual.layout]] + [("values", (self.rtol, self.atol))]
+        elif actual.layout == weft.jagged:
+            parts = [("values", (self.rtol, self.atol))]
+        else:
+            self._compare_elements(actual, expected, (self.rtol, self.atol))
+            return
+        for name, tolerances in parts:
+            self._compare_elements(getattr(actual, name)(), getattr(expected, name)(), tolerances)
+
+    def _compare_elements(self, actual: Any, expected: Any, tolerances: tuple[float, float]) -> None:
+        self._passing(self._comparison([], False).compare_elements, actual, expected, (), tolerances)
+
+    def extra_repr(self) -> Sequence[str]:
+        return "rtol", "atol", "equal_nan", "check_device", "check_dtype", "check_layout", "check_stride"
+
+
+_UNSIGNED = weft.uint16, weft.uint32, weft.uint64  # which have no common dtype with signed integers
+
+
+def _tolerances(dtypes: Sequence[str], rtol: float | None, atol: float | None, id: Id) -> tuple[float, float]:
+    if (rtol is None) != (atol is None):
+        missing = "atol" if atol is None else "rtol"
+        text = f"Both 'rtol' and 'atol' must be either specified or unspecified, but got no {missing}."
+        raise ErrorMeta(ValueError, text, id=id)
+    pairs = [_comparison.TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in dtypes]
+    if rtol is not None and atol is not None:
+        return rtol, atol
+    return max(each for each, _ in pairs), max(each for _, each in pairs)
 
 
 def originate_pairs(

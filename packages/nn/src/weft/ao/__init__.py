@@ -1,1 +1,10 @@
 """What PyTorch puts beside its core for smaller models; here static `quantization` to 8 bits."""
+
+import importlib
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("nn", "quantization"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

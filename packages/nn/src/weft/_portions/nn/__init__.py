@@ -39,6 +39,8 @@ thnn_conv2d
     },
 }
 
+OPERATORS = {"mkldnn": "weft.nn.functional._mkldnn"}  # defines torch.ops.mkldnn
+
 LAYERS = "torch.nn.modules."
 FILES = {
     "weft.distributions.distribution": {

@@ -1,0 +1,1 @@
+"""PyTorch's own log, by name: weft keeps none."""

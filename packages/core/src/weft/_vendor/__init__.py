@@ -1,0 +1,1 @@
+"""Libraries that PyTorch ships a copy of: here those that are installed."""

@@ -1,0 +1,1 @@
+"""Private names of PyTorch's export that its test classes import."""
