@@ -49,8 +49,15 @@ def test_a_result_of_all_examples_gets_the_dimension_of_examples():
         weft.func.vmap(lambda x: x, out_dims=None)(weft.ones(3))
 
 
-def test_no_mode_of_fake_tensors_is_active():
+def test_the_mode_of_fake_tensors_that_is_active_is_told():
     """tensordict asks before it maps a file."""
+    from weft._subclasses import FakeTensorMode
+
+    assert weft._guards.active_fake_mode() is None
+    with FakeTensorMode() as outer:
+        with FakeTensorMode() as inner:
+            assert weft._guards.active_fake_mode() is inner
+        assert weft._guards.active_fake_mode() is outer
     assert weft._guards.active_fake_mode() is None
 
 

@@ -100,6 +100,7 @@ def test_settings_of_the_compiler_are_kept():
     weft.compiler.set_default_backend("eager")
     assert weft.compiler.get_default_backend() == "eager"
     weft.compiler.set_default_backend("inductor")
+    assert [weft.compiler.set_enable_guard_collectives(each) for each in (True, False)] == [False, True]
 
 
 @pytest.mark.parametrize(("module", "name"), [("jit", "ScriptModule"), ("_dynamo", "OptimizedModule")])

@@ -79,7 +79,8 @@ def asked_in_child(queue, x):
             told.append("nothing")
         except Exception as error:
             told.append(f"{type(error).__name__}: {error}")
-    queue.put((told, weft.ones(2).add(1).tolist(), weft.cuda.is_available(), weft.cuda.is_initialized()))
+    asked = weft.cuda.is_available(), weft.cuda.is_initialized(), weft._C._cuda_isInBadFork()
+    queue.put((told, weft.ones(2).add(1).tolist(), *asked))
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs processes that fork")
@@ -89,12 +90,13 @@ def test_a_forked_process_is_told_the_remedy():
     queue = context.SimpleQueue()
     child = context.Process(target=asked_in_child, args=(queue, weft.ones(2, device="cuda")))
     child.start()
-    told, on_cpu, available, initialized = queue.get()
+    told, on_cpu, available, initialized, in_bad_fork = queue.get()
     child.join()
     for each in told:
         assert each.startswith("RuntimeError: ") and "Cannot re-initialize CUDA in forked subprocess" in each
         assert "'spawn'" in each
-    assert on_cpu == [2.0, 2.0] and not available and not initialized
+    assert on_cpu == [2.0, 2.0] and not available and not initialized and in_bad_fork
+    assert not weft._C._cuda_isInBadFork()
     assert weft.cuda.is_initialized() and weft.ones(2, device="cuda").sum().item() == 2
 
 

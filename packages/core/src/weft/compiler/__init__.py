@@ -41,7 +41,7 @@ __all__ = [
     "wrap_numpy",
 ]
 
-_settings: dict[str, Any] = {"backend": "inductor"}
+_settings: dict[str, Any] = {"backend": "inductor", "guard_collectives": False}
 
 
 def compile(
@@ -199,8 +199,16 @@ def cudagraph_mark_step_begin() -> None:
 
 
 def set_enable_guard_collectives(enabled: bool) -> bool:
-    """Accept the setting; returns False, what it was."""
-    return False
+    """Keep the setting, which has no effect: nothing that is captured depends on another process.
+
+    Returns
+    -------
+    bool
+        What it was; False at first.
+    """
+    before: bool = _settings["guard_collectives"]
+    _settings["guard_collectives"] = enabled
+    return before
 
 
 class set_stance:
