@@ -34,11 +34,11 @@ print("sobol", [round(v, 4) for v in train_x.flatten().tolist()[:6]])
 branin = Branin(negate=True)
 span = branin.bounds[1] - branin.bounds[0]
 train_y = branin(branin.bounds[0] + train_x * span).unsqueeze(-1)
-print("branin", [round(v, 3) for v in train_y.flatten().tolist()[:4]])
+print("branin", [round(v, 5) for v in train_y.flatten().tolist()[:4]])
 model = SingleTaskGP(train_x, train_y, input_transform=Normalize(2), outcome_transform=Standardize(1))
 mll = fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
 posterior = model.posterior(torch.tensor([[0.3, 0.4], [0.8, 0.1]]).double())
-print("posterior", [round(v, 1) for v in posterior.mean.flatten().tolist()])
+print("posterior", [round(v, 5) for v in posterior.mean.flatten().tolist()])
 points = torch.tensor([[[0.1, 0.8]], [[0.5, 0.2]]]).double()
 sampler = SobolQMCNormalSampler(torch.Size([64]), seed=3)
 best = train_y.max()
@@ -50,11 +50,11 @@ for function in (
     qLogExpectedImprovement(model, best, sampler),
     qUpperConfidenceBound(model, 0.2, sampler),
 ):
-    print(type(function).__name__, [round(v, 2) for v in function(points).tolist()])
+    print(type(function).__name__, [round(v, 5) for v in function(points).tolist()])
 for function, q in ((LogExpectedImprovement(model, best), 1), (qLogExpectedImprovement(model, best, sampler), 2)):
     torch.manual_seed(5)
     candidate, value = optimize_acqf(function, bounds, q=q, num_restarts=2, raw_samples=16, options={"seed": 2})
-    print("candidate", [round(v, 2) for v in candidate.flatten().tolist()], round(value.item(), 2))
+    print("candidate", [round(v, 5) for v in candidate.flatten().tolist()], round(value.item(), 5))
 listed = ModelListGP(SingleTaskGP(train_x, train_y), SingleTaskGP(train_x, train_x.sum(-1, keepdim=True)))
 fit_gpytorch_mll(SumMarginalLogLikelihood(listed.likelihood, listed))
 print("list", list(listed.posterior(train_x[:3]).mean.shape))

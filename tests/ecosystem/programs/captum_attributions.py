@@ -67,7 +67,7 @@ def show(name, value):
 
 attributions, delta = IntegratedGradients(net).attribute(x, baseline, target=1, return_convergence_delta=True)
 show("integrated", attributions)
-print("delta", [round(v, 3) for v in delta.tolist()])
+print("delta", [round(v, 5) for v in delta.tolist()])
 show("saliency", Saliency(net).attribute(x, target=1))
 show("input_x_gradient", InputXGradient(net).attribute(x, target=1))
 show("deep_lift", DeepLift(net).attribute(x, baseline, target=1))

@@ -73,4 +73,4 @@ net = nn.Sequential(nn.Flatten(), nn.Linear(144, 2))
 small = Learner(vision, net, loss_func=nn.CrossEntropyLoss(), metrics=accuracy, opt_func=RMSProp)
 with small.no_bar(), small.no_logging():
     small.fit(2, 1e-3)
-print("vision", [round(v, 3) for v in small.recorder.values[-1]])
+print("vision", [round(v, 5) for v in small.recorder.values[-1]])

@@ -55,8 +55,8 @@ for kernel in (
     print(
         name,
         round(loss.item(), 4),
-        [round(v, 3) for v in predicted.mean.tolist()],
-        [round(v, 3) for v in upper.tolist()],
+        [round(v, 5) for v in predicted.mean.tolist()],
+        [round(v, 5) for v in upper.tolist()],
     )
 
 
@@ -85,7 +85,7 @@ model.eval()
 likelihood.eval()
 with torch.no_grad():
     mean = likelihood(model(torch.tensor([0.25, 0.6]))).mean
-print("multitask", round(loss.item(), 4), [round(v, 3) for v in mean.flatten().tolist()])
+print("multitask", round(loss.item(), 4), [round(v, 5) for v in mean.flatten().tolist()])
 
 
 class Variational(gpytorch.models.ApproximateGP):
@@ -119,7 +119,7 @@ for likelihood, targets in (
         optimizer.step()
     model.eval()
     mean = model(torch.tensor([[0.2], [0.7]])).mean
-    print(type(likelihood).__name__, round(loss.item(), 4), [round(v, 3) for v in mean.tolist()])
+    print(type(likelihood).__name__, round(loss.item(), 4), [round(v, 5) for v in mean.tolist()])
 torch.manual_seed(4)
 samples = model(torch.tensor([[0.2], [0.7]])).rsample(torch.Size([3]))
-print("samples", list(samples.shape), round(samples.sum().item(), 3))
+print("samples", list(samples.shape), round(samples.sum().item(), 5))

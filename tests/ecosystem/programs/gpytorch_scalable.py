@@ -45,9 +45,9 @@ def fit(name, kernel, network=None):
         found = likelihood(model(points))
     print(
         name,
-        round(loss.item(), 3),
-        [round(v, 3) for v in found.mean.tolist()],
-        [round(v, 3) for v in found.stddev.tolist()],
+        round(loss.item(), 5),
+        [round(v, 5) for v in found.mean.tolist()],
+        [round(v, 5) for v in found.stddev.tolist()],
     )
 
 
@@ -120,7 +120,7 @@ for kind in ("natural", "meanfield", "lmc"):
         loss.backward()
         for optimizer in optimizers:
             optimizer.step()
-    print(kind, round(loss.item(), 3), round(model(points).mean.sum().item(), 3))
+    print(kind, round(loss.item(), 5), round(model(points).mean.sum().item(), 5))
 with (
     gpytorch.settings.max_cholesky_size(1),
     gpytorch.settings.cg_tolerance(1e-4),
@@ -129,4 +129,4 @@ with (
     torch.manual_seed(5)
     likelihood = gpytorch.likelihoods.GaussianLikelihood()
     model = Exact(likelihood, K.ScaleKernel(K.RBFKernel()))
-    print("conjugate", round(gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)(model(x), y).item(), 2))
+    print("conjugate", round(gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)(model(x), y).item(), 5))

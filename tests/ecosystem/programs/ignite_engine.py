@@ -71,4 +71,4 @@ with tempfile.TemporaryDirectory() as folder:
         else f"{folder}/{saver.last_checkpoint}"
     )
     Checkpoint.load_objects({"model": model}, loaded)
-    print("iteration", loaded["trainer"]["iteration"], round(model(x).abs().sum().item(), 3))
+    print("iteration", loaded["trainer"]["iteration"], round(model(x).abs().sum().item(), 5))

@@ -22,7 +22,7 @@ series = rng.normal(size=(2, 6, 5)).astype("float32")
 
 def show(name, value):
     value = ops.convert_to_numpy(value)
-    print(name, list(value.shape), round(float(value.sum()), 3), round(float(np.abs(value).sum()), 3))
+    print(name, list(value.shape), round(float(value.sum()), 5), round(float(np.abs(value).sum()), 5))
 
 
 for layer in (

@@ -32,23 +32,23 @@ for subset, structure in (
 ):
     approximation = Laplace(model, "regression", subset_of_weights=subset, hessian_structure=structure, sigma_noise=0.1)
     approximation.fit(loader)
-    print(subset, structure, "marglik", round(approximation.log_marginal_likelihood().item(), 1))
+    print(subset, structure, "marglik", round(approximation.log_marginal_likelihood().item(), 5))
     mean, variance = approximation(points)
     print(
         "mean",
-        [round(v, 3) for v in mean.flatten().tolist()],
+        [round(v, 5) for v in mean.flatten().tolist()],
         "std",
-        [round(v, 3) for v in variance.sqrt().flatten().tolist()],
+        [round(v, 5) for v in variance.sqrt().flatten().tolist()],
     )
 approximation.optimize_prior_precision(method="marglik", n_steps=5)
-print("prior", round(approximation.prior_precision.mean().item(), 3))
+print("prior", round(approximation.prior_precision.mean().item(), 5))
 labels = (y[:, 0] > 0).long()
 classifier = torch.nn.Sequential(torch.nn.Linear(1, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
 classes = DataLoader(TensorDataset(x, labels), batch_size=20)
 found = Laplace(classifier, "classification", subset_of_weights="last_layer", hessian_structure="full")
 found.fit(classes)
-print("probit", [round(v, 3) for v in found(points, link_approx="probit").flatten().tolist()])
+print("probit", [round(v, 5) for v in found(points, link_approx="probit").flatten().tolist()])
 torch.manual_seed(1)
 print(
-    "sampled", [round(v, 3) for v in found(points, pred_type="glm", link_approx="mc", n_samples=20).flatten().tolist()]
+    "sampled", [round(v, 5) for v in found(points, pred_type="glm", link_approx="mc", n_samples=20).flatten().tolist()]
 )

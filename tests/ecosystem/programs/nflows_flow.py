@@ -23,7 +23,7 @@ for _ in range(15):
     loss = -flow.log_prob(x).mean()
     loss.backward()
     optimizer.step()
-print("maf", round(loss.item(), 4), [round(v, 3) for v in flow.sample(2).flatten().tolist()])
+print("maf", round(loss.item(), 4), [round(v, 5) for v in flow.sample(2).flatten().tolist()])
 torch.manual_seed(1)
 coupling = transforms.PiecewiseRationalQuadraticCouplingTransform(
     create_alternating_binary_mask(4),
@@ -41,7 +41,7 @@ lu = transforms.CompositeTransform(
     [transforms.LULinear(4), transforms.BatchNorm(4), transforms.QRLinear(4, 2), transforms.SVDLinear(4, 2)]
 )
 output, logabsdet = lu(y)
-print("linear", round(output.abs().sum().item(), 3), round(logabsdet.sum().item(), 3))
-print("inverse", round((transforms.LULinear(4).inverse(y)[0] - y).abs().sum().item(), 3))
+print("linear", round(output.abs().sum().item(), 5), round(logabsdet.sum().item(), 5))
+print("inverse", round((transforms.LULinear(4).inverse(y)[0] - y).abs().sum().item(), 5))
 torch.manual_seed(2)
 print("ready", round(MaskedAutoregressiveFlow(2, 8, 2, 1).log_prob(x).mean().item(), 4))

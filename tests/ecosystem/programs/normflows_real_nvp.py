@@ -24,7 +24,7 @@ print("reverse", round(loss.item(), 4))
 x = model.p.sample(64)
 print("forward", round(model.forward_kld(x).item(), 4))
 z, log_q = model.sample(5)
-print("sample", [round(v, 3) for v in z.flatten().tolist()[:4]], round(log_q.sum().item(), 3))
+print("sample", [round(v, 5) for v in z.flatten().tolist()[:4]], round(log_q.sum().item(), 5))
 torch.manual_seed(1)
 spline = nf.NormalizingFlow(
     nf.distributions.DiagGaussian(2, trainable=False),
@@ -39,14 +39,14 @@ loss.backward()
 print(
     "spline",
     round(loss.item(), 4),
-    round(sum(p.grad.abs().sum().item() for p in spline.parameters() if p.grad is not None), 3),
+    round(sum(p.grad.abs().sum().item() for p in spline.parameters() if p.grad is not None), 5),
 )
 torch.manual_seed(2)
 planar = nf.NormalizingFlow(
     base, [nf.flows.Planar((2,)), nf.flows.Radial((2,)), nf.flows.MaskedAffineFlow(torch.tensor([1.0, 0.0]))]
 )
-print("planar", round(planar.q0.log_prob(planar(torch.ones(1, 2))).item(), 3))
+print("planar", round(planar.q0.log_prob(planar(torch.ones(1, 2))).item(), 5))
 net = nf.nets.LipschitzMLP([2, 16, 2], init_zeros=True, lipschitz_const=0.9)
 residual = nf.NormalizingFlow(nf.distributions.DiagGaussian(2, trainable=False), [nf.flows.Residual(net, reverse=True)])
 torch.manual_seed(3)
-print("residual", round(residual.forward_kld(x).item(), 3))
+print("residual", round(residual.forward_kld(x).item(), 5))

@@ -44,13 +44,13 @@ for epoch in range(2):
         loss = torch.nn.functional.cross_entropy(model(inputs), targets)
         loss.backward()
         optimizer.step()
-    print("epoch", epoch, round(loss.item(), 4), "epsilon", round(engine.get_epsilon(1e-5), 3))
+    print("epoch", epoch, round(loss.item(), 4), "epsilon", round(engine.get_epsilon(1e-5), 5))
 with BatchMemoryManager(data_loader=loader, max_physical_batch_size=8, optimizer=optimizer) as small:
     for inputs, targets in small:
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(inputs), targets).backward()
         optimizer.step()
-print("weights", round(sum(p.abs().sum().item() for p in model.parameters()), 3))
+print("weights", round(sum(p.abs().sum().item() for p in model.parameters()), 5))
 torch.manual_seed(1)
 lstm = GradSampleModule(DPLSTM(4, 5, batch_first=True))
 out, _ = lstm(torch.randn(3, 6, 4))

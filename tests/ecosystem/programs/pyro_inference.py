@@ -52,7 +52,7 @@ for guide_type, loss in (
     for _ in range(60):
         last = svi.step(x, y)
     median = guide.median(x, y)
-    print(guide_type.__name__, round(last, 3), [round(median[k].item(), 4) for k in ("slope", "bias", "sigma")])
+    print(guide_type.__name__, round(last, 5), [round(median[k].item(), 4) for k in ("slope", "bias", "sigma")])
 pyro.set_rng_seed(2)
 samples = Predictive(model, guide=guide, num_samples=50)(x)
 print("predictive", list(samples["obs"].shape), round(samples["obs"].mean().item(), 4))
@@ -61,7 +61,7 @@ for kernel in (NUTS(model, step_size=0.05, max_tree_depth=5), HMC(model, step_si
     mcmc = MCMC(kernel, num_samples=15, warmup_steps=15, disable_progbar=True)
     mcmc.run(x, y)
     found = mcmc.get_samples()
-    print(type(kernel).__name__, [round(found[k].mean().item(), 2) for k in ("slope", "bias", "sigma")])
+    print(type(kernel).__name__, [round(found[k].mean().item(), 5) for k in ("slope", "bias", "sigma")])
 
 
 class Regression(PyroModule):
@@ -80,7 +80,7 @@ pyro.clear_param_store()
 pyro.set_rng_seed(4)
 bayesian = Regression()
 svi = SVI(bayesian, AutoNormal(bayesian), Adam({"lr": 0.05}), Trace_ELBO())
-print("module", [round(svi.step(x, y), 3) for _ in range(3)])
+print("module", [round(svi.step(x, y), 5) for _ in range(3)])
 
 
 @config_enumerate
@@ -101,14 +101,14 @@ guide = AutoDelta(pyro.poutine.block(mixture, expose=["weights", "locs", "scale"
 svi = SVI(mixture, guide, Adam({"lr": 0.1}), TraceEnum_ELBO(max_plate_nesting=1))
 for _ in range(50):
     last = svi.step(data)
-print("mixture", round(last, 3), [round(v, 3) for v in sorted(pyro.param("AutoDelta.locs").tolist())])
+print("mixture", round(last, 5), [round(v, 5) for v in sorted(pyro.param("AutoDelta.locs").tolist())])
 pyro.clear_param_store()
 pyro.set_rng_seed(6)
 process = gp.models.GPRegression(x, y, gp.kernels.RBF(1), noise=torch.tensor(0.1))
 optimizer = torch.optim.Adam(process.parameters(), lr=0.05)
 losses = gp.util.train(process, optimizer, num_steps=10)
 mean, variance = process(torch.tensor([0.0, 0.5]), full_cov=False)
-print("gp", round(losses[-1], 3), [round(v, 4) for v in mean.tolist()], [round(v, 4) for v in variance.tolist()])
+print("gp", round(losses[-1], 5), [round(v, 4) for v in mean.tolist()], [round(v, 4) for v in variance.tolist()])
 trace = pyro.poutine.trace(pyro.poutine.condition(model, {"slope": torch.tensor(1.0)})).get_trace(x, y)
 print("trace", sorted(trace.nodes), round(trace.nodes["slope"]["fn"].log_prob(torch.tensor(1.0)).item(), 4))
 for each in (

@@ -66,7 +66,7 @@ for transform in (
         torch.nn.init.normal_(parameter, std=0.1)
     flow = dist.TransformedDistribution(dist.Normal(torch.zeros(2), torch.ones(2)).to_event(1), [transform])
     value = flow.rsample((3,))
-    print(type(transform).__name__, round(value.sum().item(), 3), round(flow.log_prob(value).sum().item(), 3))
+    print(type(transform).__name__, round(value.sum().item(), 5), round(flow.log_prob(value).sum().item(), 5))
 data = torch.tensor([1.1, 0.9, 1.3, 0.8])
 
 
@@ -86,10 +86,10 @@ for kind, loss in (
     pyro.set_rng_seed(2)
     guide = kind(model, init_loc_fn=init_to_mean) if kind is not AutoIAFNormal else kind(model, hidden_dim=[4])
     svi = SVI(model, guide, pyro.optim.ClippedAdam({"lr": 0.02}), loss)
-    print(kind.__name__, [round(svi.step(), 3) for _ in range(5)][-1])
+    print(kind.__name__, [round(svi.step(), 5) for _ in range(5)][-1])
 pyro.set_rng_seed(3)
 posterior = Importance(model, num_samples=50).run()
-print("importance", round(posterior.get_log_normalizer().item(), 3), round(posterior.get_ESS().item(), 2))
+print("importance", round(posterior.get_log_normalizer().item(), 5), round(posterior.get_ESS().item(), 5))
 reparametrized = poutine.reparam(model, {"loc": LocScaleReparam(), "scale": TransformReparam()})
 print("reparam", sorted(poutine.trace(reparametrized).get_trace().stochastic_nodes))
 substituted = poutine.trace(poutine.do(poutine.scale(model, 0.5), {"loc": torch.tensor(1.0)})).get_trace()
@@ -97,16 +97,16 @@ substituted.compute_log_prob()
 print(
     "scaled",
     round(
-        substituted.nodes["obs"]["log_prob_sum"].item() / substituted.nodes["obs"]["unscaled_log_prob"].sum().item(), 3
+        substituted.nodes["obs"]["log_prob_sum"].item() / substituted.nodes["obs"]["unscaled_log_prob"].sum().item(), 5
     ),
 )
 with poutine.mask(mask=torch.tensor([True, False])):
     masked = poutine.trace(lambda: pyro.sample("z", dist.Normal(torch.zeros(2), 1.0), obs=torch.ones(2))).get_trace()
 print("masked", round(masked.log_prob_sum().item(), 4))
 chains = torch.randn(4, 100, generator=torch.Generator().manual_seed(0))
-print("stats", round(gelman_rubin(chains).item(), 3), round(effective_sample_size(chains).item(), 1))
+print("stats", round(gelman_rubin(chains).item(), 5), round(effective_sample_size(chains).item(), 5))
 print(
     "hpdi",
-    [round(v, 3) for v in hpdi(chains.flatten(), 0.5).tolist()],
-    round(quantile(chains.flatten(), 0.9).item(), 3),
+    [round(v, 5) for v in hpdi(chains.flatten(), 0.5).tolist()],
+    round(quantile(chains.flatten(), 0.9).item(), 5),
 )

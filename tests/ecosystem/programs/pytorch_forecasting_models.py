@@ -66,9 +66,9 @@ for kind, data, options in (
     inputs, (target, _) = next(iter(data.to_dataloader(train=False, batch_size=4, num_workers=0)))
     with torch.no_grad():
         prediction = model(inputs)["prediction"]
-    print(kind.__name__, list(prediction.shape), round(prediction.mean().item(), 3), round(target.mean().item(), 3))
+    print(kind.__name__, list(prediction.shape), round(prediction.mean().item(), 5), round(target.mean().item(), 5))
 print(
     "metrics",
-    round(MAE()(torch.ones(2, 3), torch.zeros(2, 3)).item(), 3),
-    round(SMAPE()(torch.ones(2, 3), torch.full((2, 3), 2.0)).item(), 3),
+    round(MAE()(torch.ones(2, 3), torch.zeros(2, 3)).item(), 5),
+    round(SMAPE()(torch.ones(2, 3), torch.full((2, 3), 2.0)).item(), 5),
 )

@@ -28,23 +28,23 @@ for kind in ("maf", "nsf", "mdn"):
     posterior = inference.build_posterior(estimator)
     torch.manual_seed(2)
     samples = posterior.sample((50,), x=observed, show_progress_bars=False)
-    print(kind, [round(v, 3) for v in samples.mean(0).tolist()])
+    print(kind, [round(v, 5) for v in samples.mean(0).tolist()])
     print(
         "log_prob",
-        [round(v, 2) for v in posterior.log_prob(torch.tensor([[0.4, -0.4], [1.0, 1.0]]), x=observed).tolist()],
+        [round(v, 5) for v in posterior.log_prob(torch.tensor([[0.4, -0.4], [1.0, 1.0]]), x=observed).tolist()],
     )
 torch.manual_seed(3)
 likelihood = NLE(prior, density_estimator="maf", show_progress_bars=False)
 likelihood.append_simulations(theta, x).train(max_num_epochs=3, training_batch_size=50)
 potential = likelihood.build_posterior(sample_with="mcmc").set_default_x(observed)
-print("nle", [round(v, 2) for v in potential.potential(torch.tensor([[0.4, -0.4]])).tolist()])
+print("nle", [round(v, 5) for v in potential.potential(torch.tensor([[0.4, -0.4]])).tolist()])
 torch.manual_seed(4)
 ratio = NRE(prior, show_progress_bars=False)
 ratio.append_simulations(theta, x).train(max_num_epochs=3, training_batch_size=50)
 print(
     "nre",
     [
-        round(v, 3)
+        round(v, 5)
         for v in ratio.build_posterior().set_default_x(observed).potential(torch.tensor([[0.4, -0.4]])).tolist()
     ],
 )

@@ -33,7 +33,7 @@ for method in (
         else None
     )
     solved = odeint(lambda t, y: y**3 @ matrix, start, times, method=method, options=options)
-    print(method, [round(v, 3) for v in solved[-1].tolist()])
+    print(method, [round(v, 5) for v in solved[-1].tolist()])
 
 
 class Dynamics(torch.nn.Module):
@@ -49,7 +49,7 @@ dynamics = Dynamics()
 for solve in (odeint, odeint_adjoint):
     dynamics.zero_grad()
     solve(dynamics, start, times, rtol=1e-6, atol=1e-6)[-1].pow(2).sum().backward()
-    print(solve.__name__, round(sum(p.grad.abs().sum().item() for p in dynamics.parameters()), 3))
+    print(solve.__name__, round(sum(p.grad.abs().sum().item() for p in dynamics.parameters()), 5))
 optimizer = torch.optim.Adam(dynamics.parameters(), lr=0.02)
 truth = odeint(lambda t, y: y @ matrix, start, times)
 for _ in range(10):
@@ -67,4 +67,4 @@ when, state = odeint_event(
     atol=1e-8,
     rtol=1e-8,
 )
-print("event", round(when.item(), 3), round(state[1][-1].item(), 3))
+print("event", round(when.item(), 5), round(state[1][-1].item(), 5))

@@ -27,7 +27,7 @@ for name in ("MAF", "NSF", "NICE", "GMM", "SOSPF", "NAF", "UNAF", "BPF", "CNF", 
         optimizer.step()
     torch.manual_seed(2)
     try:
-        sample = [round(v, 2) for v in flow(context[0]).sample((2,)).flatten().tolist()[:3]]
+        sample = [round(v, 5) for v in flow(context[0]).sample((2,)).flatten().tolist()[:3]]
     except NotImplementedError:
         sample = []
     print(name, round(loss.item(), 4), sample)

@@ -1,0 +1,37 @@
+"""How the programs of PyTorch's libraries print: so that the comparison sees numbers rather than their roundings."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = sorted((Path(__file__).resolve().parent / "ecosystem" / "programs").glob("*.py"))
+DIGITS = 4  # one unit of the last is a tenth of the tolerance, 1e-3, by which numbers are compared
+
+
+def digits(node):
+    """To how many digits an expression rounds a number; None if it does not round, or if that is not a constant."""
+    if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+        found = re.search(r"\.(\d+)", ast.unparse(node.format_spec))
+        return int(found[1]) if found else None
+    if not isinstance(node, ast.Call):
+        return None
+    if isinstance(node.func, ast.Name) and node.func.id == "round":
+        given = node.args[1:]
+    elif isinstance(node.func, ast.Attribute) and node.func.attr in ("round", "around"):
+        given = node.args[-1:]
+    else:
+        return None
+    given = [*given, *(each.value for each in node.keywords)]
+    if not given:
+        return 0
+    return given[0].value if isinstance(given[0], ast.Constant) else None
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_no_printed_number_is_rounded_so_far_that_a_rounding_edge_exceeds_the_tolerance(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    rounded = [(node, digits(node)) for node in ast.walk(tree)]
+    coarse = [node.lineno for node, number in rounded if number is not None and number < DIGITS]
+    assert not coarse, f"lines {coarse} of {path.name} print fewer than {DIGITS} digits"
