@@ -2,8 +2,10 @@
 
 import copy
 import math
+import operator
 import pickle
 
+import numpy
 import pytest
 
 import weft
@@ -89,8 +91,8 @@ class Function(nn.Module):
 
 REFUSED = {
     "a loop over a size": (lambda x: sum((x[i] for i in range(x.shape[0])), x[0]), "a loop over a size"),
-    "a branch on a converted size": (
-        lambda x: x.sin() if int(x.shape[0]) > 4 else x.cos(),
+    "a branch on a float": (
+        lambda x: x.sin() if 0.5 * x.shape[0] > 2 else x.cos(),
         r"core::cos at .*, then core::sin",
     ),
     "one size alone": (lambda x: x.sin() if x.shape[0] == 3 else x.cos(), "rows cannot change: rows == 3 at"),
@@ -175,6 +177,17 @@ BRANCHES = {
     "a square": (lambda x: x.shape[0] ** 2 > 700, (0, None), ["rows ** 2 <= 700"]),
     "a result's size": (lambda x: weft.cat([x, x[1:]]).shape[0] > 100, (0, 50), []),
     "a convolution's": (lambda x: convolution(x[None, None, :, :1].expand(-1, -1, -1, 5)).shape[2] > 40, (0, 82), []),
+    "an integer of it": (lambda x: int(x.shape[0]) > 100, (0, 100), []),
+    "an integer of a product": (lambda x: int(x.shape[0] * 0.5) > 40, (0, 81), []),
+    "integers of a shape": (lambda x: next(map(int, x.shape)) > 100, (0, 100), []),
+    "a float of it": (lambda x: float(x.size(0)) > 60.5, (0, 60), []),
+    "the length": (lambda x: len(x) > 100, (0, 100), []),
+    "half the length": (lambda x: len(x) // 2 > 40, (0, 81), []),
+    "the larger length": (lambda x: max(60, len(x)) > 60, (0, 60), []),
+    "a shifted size": (lambda x: x.shape[0] >> 5 > 1, (0, 63), []),
+    "its last bits": (lambda x: x.shape[0] & 63 == 50, (0, None), ["rows % 64 != 50"]),
+    "bytes": (lambda x: x.nbytes > 400, (0, 50), []),
+    "a slice's size": (lambda x: x[:60].shape[0] < x.shape[0], (0, 60), []),
     "the smaller size": (lambda x: min(x.shape[0], 40) == 40, (0, 40), ["rows != 40"]),
 }
 
@@ -197,6 +210,99 @@ def test_a_comparison_of_sizes_limits_them(name, tmp_path):
             assert "rows" in str(error) and branches(x)
         else:
             assert weft.equal(result, model(x))
+
+
+class Settings:
+    limit = 100
+    scale = 0.5
+
+
+BY_SIZE = {50: True, 99: True}
+UNSEEN = {  # what Python makes plain numbers of
+    "a float to the left": lambda x: 0.5 * x.shape[0] > 50,
+    "an attribute to the left": lambda x: Settings.scale * x.shape[0] > Settings.limit,
+    "a reciprocal": lambda x: 1.0 / x.shape[0] < 0.01,
+    "a root": lambda x: math.sqrt(x.shape[0]) > 9,
+    "a whole root": lambda x: math.isqrt(x.shape[0]) > 9,
+    "a logarithm": lambda x: math.log2(x.shape[0]) >= 6,
+    "a common divisor": lambda x: math.gcd(x.shape[0], 64) > 32,
+    "a key": lambda x: BY_SIZE.get(x.shape[0], False),
+    "an element": lambda x: x.shape[0] in {99, 100},
+    "its digits": lambda x: str(x.shape[0]) == "99",
+    "formatted digits": lambda x: f"{x.shape[0]:d}" == "99",
+    "an index": lambda x: operator.index(x.shape[0]) > 80,
+    "a range": lambda x: 81 in range(x.shape[0]),
+    "a list's length": lambda x: len([0] * x.shape[0]) > 80,
+    "its bits": lambda x: x.shape[0].bit_length() > 6,
+    "an array's size": lambda x: numpy.prod(x.shape) > 161,
+    "a hash": lambda x: hash(x.shape[0]) > 80,
+    "rounded decimals": lambda x: round(x.shape[0] / 3, 1) > 27.4,
+    "a power": lambda x: 2.0 ** x.shape[0] > 2.0**80,
+    "strides": lambda x: x.T.contiguous().stride(0) > 80,
+    "memory": lambda x: x.untyped_storage().nbytes() > 650,
+    "another function's": lambda x: is_long(0.5 * x.shape[0]),
+    "a function's that is given the size": lambda x: is_large(x.shape[0]),
+}
+
+
+def is_long(number):
+    return number > 40
+
+
+def is_large(size):
+    return 0.5 * size > 40
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_a_comparison_that_is_not_seen_is_found_by_trying(name):
+    model = Function(lambda x: x.sin() if UNSEEN[name](x) else x.cos())
+    with pytest.raises(
+        UserError, match=r"core::cos .* core::sin at test_dynamic.*rows is \d+.*Say Dim\('rows', max=\d+\)"
+    ):
+        export(model, (weft.randn(6, 2),), dynamic_shapes=({0: Dim("rows", max=1000)},))
+
+
+def test_the_refusal_says_from_which_size_the_program_differs():
+    model = Function(lambda x: x.sin() if 0.37 * x.shape[0] > 29 else x.cos())
+    with pytest.raises(UserError, match=r"where rows is 79, .* Say Dim\('rows', max=78\)"):
+        export(model, (weft.randn(6, 2),), dynamic_shapes=({0: Dim("rows")},))
+    found = export(model, (weft.randn(6, 2),), dynamic_shapes=({0: Dim("rows", max=78)},)).module()
+    assert weft.equal(found(weft.ones(78, 2)), weft.ones(78, 2).cos())
+    with pytest.raises(UserError, match=r"where rows is 78, .* Say Dim\('rows', min=79\)"):
+        export(model, (weft.randn(200, 2),), dynamic_shapes=({0: Dim("rows")},))
+
+
+SLICES = {
+    "the first": lambda x: x[:40].sum(0) / x[:40].shape[0],
+    "the last": lambda x: x[-40:].sum(0) * len(x[-40:]),
+    "all but the first": lambda x: x[40:].sum(0) + x[40:].shape[0],
+    "all but the last": lambda x: x[:-40].sum(0) + x[:-40].shape[0],
+    "between": lambda x: x[3:40].sum(0) * x[3:40].shape[0],
+    "of columns": lambda x: x.T[:, :40].sum(1) * x.T[:, :40].shape[1],
+    "with a step": lambda x: x[:40:3].sum(0) * x[:40:3].numel(),
+    "of a result": lambda x: weft.cat([x, x])[:40].sum(0) * weft.cat([x, x])[:40].size(0),
+    "repeated": lambda x: weft.ones(x[:40].shape[0], 2).sum(0) + x.sum(0),
+}
+
+
+@pytest.mark.parametrize("name", SLICES)
+@pytest.mark.parametrize("rows", [6, 60])
+def test_slices_end_where_the_tensor_does(name, rows):
+    model = Function(SLICES[name])
+    found = export(model, (weft.randn(rows, 2),), dynamic_shapes=({0: Dim("rows", min=2)},)).module()
+    for size in (2, 3, 19, 20, 21, 39, 40, 41, 42, 79, 80, 81, 200):
+        x = weft.randn(size, 2)
+        assert weft.allclose(found(x), model(x), atol=1e-5)
+
+
+def test_modules_that_convert_sizes_find_pythons_functions_afterwards():
+    names = dict(globals())
+    export(
+        Function(lambda x: x.sin() if int(x.shape[0]) + float(len(x)) > 8 and isinstance(len(x), int) else x.cos()),
+        (weft.randn(6, 2),),
+        dynamic_shapes=({0: Dim("rows", min=5)},),
+    )
+    assert globals() == names and len(weft.ones(3)) == 3 and int(weft.ones(3).shape[0]) == 3
 
 
 def test_numbers_of_two_branches_are_no_quotient_of_sizes():

@@ -14,6 +14,7 @@ from weft.export._graph import GraphMaker, check_same_calls
 from weft.export._program import CallSpec, ExportedProgram
 from weft.export._recording import Recording, Slot, record
 from weft.export._size_guards import Formula, Guard, Leaf, came_out_both_ways, formula_of_size, guards_of, narrowed
+from weft.export._size_probes import Prober
 from weft.export._sizes import Solver, TooFewSizes
 from weft.export._trial_sizes import FEW, MANY, trials
 from weft.export.dynamic_shapes import Dim, children_of, dims_of
@@ -178,9 +179,10 @@ def recorded(
                 for at in range(count + 1)
             ]
             check_same_calls(recordings)
-            return recordings, values
         except Exception as error:
             failures.append(error)
+            continue
+        return probed(mod, leaves, in_spec, dims, recordings, values, {name: dim for name, (dim, _) in symbols.items()})
     failure = failures[0]
     if isinstance(failure, UserError):
         raise failure
@@ -188,6 +190,26 @@ def recorded(
         f"export: with inputs of other sizes {type(mod).__name__} fails: {type(failure).__name__}: {failure}. Say with "
         "Dim(name, min=..., max=...) which it takes"
     ) from failure
+
+
+def probed(
+    mod: Module,
+    leaves: Sequence[Any],
+    in_spec: Any,
+    dims: Sequence[Mapping[int, Dim]],
+    recordings: Sequence[Recording],
+    values: Mapping[str, Sequence[int]],
+    ranges: Mapping[str, Dim],
+) -> tuple[list[Recording], dict[str, tuple[int, ...]]]:
+    """Recordings and what symbols were in them, with those at sizes that the program's numbers suggest."""
+
+    def recording(chosen: dict[str, int]) -> Recording:
+        sizes = {name: (size,) for name, size in chosen.items()}
+        return recording_of(mod, [resized(leaf, each, sizes, 0) for leaf, each in zip(leaves, dims)], in_spec)
+
+    prober = Prober(recordings, values, ranges, recording)
+    prober.run()
+    return prober.recordings, {name: tuple(each) for name, each in prober.values.items()}
 
 
 def formula_of_input(

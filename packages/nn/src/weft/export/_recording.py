@@ -10,7 +10,7 @@ import numpy
 
 import weft
 from weft.export._operators import OpFunction, op_function
-from weft.export._size_guards import SizeLog, traced_sizes, untraced
+from weft.export._size_guards import Leaf, SizeLog, Traced, program_frame, traced_sizes, untraced
 from weft.export._views import Step, inverse_of
 from weft.export.errors import UserError
 from weft.library import Interceptor
@@ -28,6 +28,9 @@ RANDOM = frozenset(
 )
 # Arrays that come from Python: values of the program, the same in each of its runs.
 FROM_PYTHON = frozenset("core::tensor core::scalar_tensor".split())
+
+
+COMPARISONS = frozenset(f"core::{name}" for name in "eq ne lt le gt ge".split())
 
 
 class Slot(NamedTuple):
@@ -264,6 +267,9 @@ class Recorder(Interceptor):
         self.note_call(op, args, result, results)
 
     def note_call(self, op: Any, args: dict[str, Any], result: Any, results: list[Any]) -> None:
+        self.note_slices(op, args)
+        if op.name in COMPARISONS:
+            self.made.comparisons.note_place(program_frame())
         noted = {name: self.note(value) for name, value in args.items()}
         target = op_function(op.name)
         kinds = [kind_of(each) for each in results]
@@ -282,6 +288,24 @@ class Recorder(Interceptor):
                 self.keep(each._array, Place(at.storage, (*at.steps, step), slot, each._array))
             else:
                 self.keep(each._array, Place(Storage(slot), (), slot, each._array))
+
+    def note_slices(self, op: Any, args: dict[str, Any]) -> None:
+        """Note the bounds of slices, which end where the tensor does."""
+        if op.name == "core::slice":
+            slices = {args["dim"]: slice(args["start"], args["stop"])}
+        elif op.name in ("core::getitem", "core::setitem"):
+            slices = sliced_dims(args["key"])
+        else:
+            return
+        source = args["input"]
+        slot = self.slot(source).number
+        for dim, each in slices.items():
+            leaf = Leaf(slot, dim % source.ndim)
+            for bound in (each.start, each.stop):
+                if isinstance(bound, Traced):
+                    continue  # of which the graph knows the formula
+                if isinstance(bound, int) and abs(bound) > 1:
+                    self.made.comparisons.slices.setdefault((leaf, abs(bound)), program_line())
 
     # Writes
 
@@ -416,6 +440,19 @@ def source_of(op: Any, args: dict[str, Any]) -> Any:
     return next(iter(args.values())) if getattr(getattr(op, "op", None), "is_view", False) else None
 
 
+def sliced_dims(key: Any) -> dict[int, slice]:
+    """The slices of a key by the dimensions of the source; none where tensors choose."""
+    found: dict[int, slice] = {}
+    dim = 0
+    for each in key:
+        if each is ... or not isinstance(each, (slice, int, type(None))):
+            break
+        if isinstance(each, slice):
+            found[dim] = each
+        dim += each is not None and not isinstance(each, bool)
+    return found
+
+
 def tensors_in(value: Any) -> list[Any]:
     """The tensors among arguments."""
     return [each for each in tree_leaves(value) if isinstance(each, weft.Tensor)]
@@ -427,7 +464,29 @@ def slots_in(value: Any) -> list[Slot]:
 
 
 def record(function: Callable[[], Any], inputs: Sequence[Any], module: Module | None = None) -> Recording:
-    """Run a program, and note what it does; the buffers of a module are what they were afterwards."""
+    """Run a program, and note what it does; the buffers of a module are what they were afterwards.
+
+    Modules that make plain numbers of sizes by functions of Python's are known after a run, and it is run again.
+    """
+    conversions: list[tuple[dict[str, Any], str]] = []
+    while True:
+        made = recorded_once(function, inputs, module, conversions)
+        found = [each for each in made.comparisons.conversions if not is_among(each, conversions)]
+        if not found:
+            return made
+        conversions += found
+
+
+def is_among(place: tuple[dict[str, Any], str], places: Sequence[tuple[dict[str, Any], str]]) -> bool:
+    return any(space is place[0] and name == place[1] for space, name in places)
+
+
+def recorded_once(
+    function: Callable[[], Any],
+    inputs: Sequence[Any],
+    module: Module | None,
+    conversions: Sequence[tuple[dict[str, Any], str]],
+) -> Recording:
     recorder = Recorder(inputs)
     buffers = [
         (owner._buffers, name, tensor)
@@ -436,7 +495,7 @@ def record(function: Callable[[], Any], inputs: Sequence[Any], module: Module | 
         if tensor is not None
     ]
     try:
-        with weft.no_grad(), recorder, traced_sizes(recorder.made.comparisons, recorder.known_slot):
+        with weft.no_grad(), recorder, traced_sizes(recorder.made.comparisons, recorder.known_slot, conversions):
             results = function()
         for held, name, before in buffers:
             after = held.get(name)

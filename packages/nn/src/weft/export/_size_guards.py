@@ -2,6 +2,7 @@
 
 While a program is recorded, the sizes that it reads are integers that know their formula (`TracedInt`). A comparison of
 one is noted with what came of it: the program may have taken a branch by it, of which the recording has one side only.
+What Python makes a plain number of (`0.5 * size`, a key of a dict) is looked for in `_size_probes`.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ __all__ = [
     "Guard",
     "Leaf",
     "SizeLog",
+    "Traced",
     "came_out_both_ways",
     "formula_of_size",
     "guards_of",
     "narrowed",
+    "program_frame",
     "traced_sizes",
     "untraced",
 ]
@@ -71,6 +74,16 @@ class SizeLog:
         From a comparison, as its name and both formulas, to what it has been.
     lines : dict
         From a comparison to the line that did it first.
+    functions : dict
+        From the code of a function that has sizes to what it finds under its names, and the dimensions they are of.
+    compared : set
+        The code and instruction of each comparison.
+    escapes : set
+        The code of functions that make keys or text of sizes.
+    slices : dict
+        From the size of a dimension and a bound of a slice of it to the line.
+    conversions : list
+        The namespaces of modules that call `int`, `float` or `len` of sizes, with that name.
     is_open : bool
         Whether the program still runs: sizes that it keeps are compared later too.
     """
@@ -78,6 +91,11 @@ class SizeLog:
     def __init__(self) -> None:
         self.outcomes: dict[tuple[str, Formula, Formula], set[bool]] = {}
         self.lines: dict[tuple[str, Formula, Formula], str] = {}
+        self.functions: dict[Any, tuple[dict[str, Any], set[Leaf]]] = {}
+        self.compared: set[tuple[Any, int]] = set()
+        self.escapes: set[Any] = set()
+        self.slices: dict[tuple[Leaf, int], str] = {}
+        self.conversions: list[tuple[dict[str, Any], str]] = []
         self.is_open = True
 
     def note(self, comparison: tuple[str, Formula, Formula], outcome: bool, frame: Any) -> None:
@@ -85,6 +103,32 @@ class SizeLog:
         if self.is_open and is_program(frame):
             self.outcomes.setdefault(comparison, set()).add(outcome)
             self.lines.setdefault(comparison, f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}")
+            self.note_place(frame)
+
+    def note_place(self, frame: Any) -> None:
+        """Note that what is compared here is known."""
+        self.compared.add((frame.f_code, frame.f_lasti))
+
+    def add(self, comparison: tuple[str, Formula, Formula], outcome: bool, line: str) -> None:
+        """Add a comparison that the program did not write."""
+        self.outcomes.setdefault(comparison, set()).add(outcome)
+        self.lines.setdefault(comparison, line)
+
+    def note_function(self, frame: Any, leaves: Sequence[Leaf]) -> None:
+        """Note that a function of the program has sizes."""
+        if is_library(frame):
+            return
+        namespace, known = self.functions.setdefault(frame.f_code, ({}, set()))
+        if not known:
+            namespace.update({name: frame.f_globals.get(name) for name in frame.f_code.co_names}, **frame.f_locals)
+        known.update(leaves)
+
+    def note_conversion(self, name: str, frame: Any) -> None:
+        """Note that the program makes a plain number of a size, perhaps by a function of Python's with this name."""
+        space = frame.f_globals
+        is_called = name not in space and name in frame.f_code.co_names
+        if self.is_open and is_called and is_program(frame) and not is_library(frame):
+            self.conversions.append((space, name))
 
 
 def is_program(frame: Any) -> bool:
@@ -93,6 +137,22 @@ def is_program(frame: Any) -> bool:
     if frame.f_globals.get("__name__") in CHECKS:
         return True
     return not package.startswith("weft.") or package.startswith(PROGRAMS)
+
+
+def is_library(frame: Any) -> bool:
+    """Whether a frame is of Python's own modules, NumPy's or this package's, which do the same with any sizes."""
+    if frame.f_globals.get("__name__") in CHECKS:
+        return True
+    package = str(frame.f_globals.get("__name__")).partition(".")[0]
+    return package in sys.stdlib_module_names or package == "numpy"
+
+
+def program_frame() -> Any:
+    """The innermost frame of the program that is recorded."""
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and (not is_program(frame) or is_library(frame)):
+        frame = frame.f_back
+    return frame
 
 
 # Numbers with a formula
@@ -123,6 +183,24 @@ class Traced:
         self.log.note(("eq", self.formula, 0), outcome, sys._getframe(1))
         return not outcome
 
+    def __repr__(self) -> str:
+        return self.escaped(repr, sys._getframe(1))
+
+    def __str__(self) -> str:
+        return self.escaped(str, sys._getframe(1))
+
+    def __format__(self, how: str) -> str:
+        return self.escaped(lambda plain: format(plain, how), sys._getframe(1))
+
+    def __hash__(self) -> int:
+        return self.escaped(hash, sys._getframe(1))
+
+    def escaped(self, function: Callable[[Any], Any], frame: Any) -> Any:
+        """What a function makes of the plain number; the program may compare that."""
+        if self.log.is_open and is_program(frame):
+            self.log.escapes.add(frame.f_code)
+        return function(self.plain)
+
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other  # type: ignore[operator]
 
@@ -133,13 +211,37 @@ class Traced:
 class TracedInt(Traced, int):
     """A whole number that was computed of sizes."""
 
-    __hash__ = int.__hash__
+    __hash__ = Traced.__hash__
+
+    def __int__(self) -> int:
+        self.log.note_conversion("int", sys._getframe(1))
+        return int(self.plain)
+
+    def __float__(self) -> float:
+        self.log.note_conversion("float", sys._getframe(1))
+        return float(self.plain)
+
+    def __lshift__(self, bits: Any) -> Any:
+        return self * 2**bits if type(bits) is int else self.plain << untraced(bits)
+
+    def __rshift__(self, bits: Any) -> Any:
+        return self // 2**bits if type(bits) is int else self.plain >> untraced(bits)
+
+    def __and__(self, mask: Any) -> Any:
+        is_low = type(mask) is int and mask >= 0 and mask & (mask + 1) == 0  # the last bits are a remainder
+        return self % (mask + 1) if is_low else self.plain & untraced(mask)
+
+    __rand__ = __and__
 
 
 class TracedFloat(Traced, float):
     """A number that was computed of sizes."""
 
-    __hash__ = float.__hash__
+    __hash__ = Traced.__hash__
+
+    def __int__(self) -> int:
+        self.log.note_conversion("int", sys._getframe(1))
+        return int(self.plain)
 
 
 def traced(value: Any, formula: Formula, operands: int, log: SizeLog) -> Any:
@@ -219,13 +321,68 @@ add_comparison("le", "lt", swapped=True, negated=True)
 add_comparison("ge", "lt", swapped=False, negated=True)
 
 
+# Functions of Python's that give plain numbers: where a module calls them with sizes, these stand in their place
+
+
+class Conversion(type):
+    """The type of what stands for `int` and `float`."""
+
+    plain: type
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        if len(args) == 1 and not options and isinstance(args[0], Traced):
+            (number,) = args
+            if cls.plain is int:
+                return number if isinstance(number, int) else math.trunc(number)
+            return number / 1
+        return cls.plain(*args, **options)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, cls.plain)
+
+    def __subclasscheck__(cls, other: Any) -> bool:
+        return issubclass(other, cls.plain)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.plain
+
+    def __hash__(cls) -> int:
+        return hash(cls.plain)
+
+
+def length(value: Any) -> Any:
+    """`len`, with the formula of a tensor's."""
+    return value.shape[0] if isinstance(value, weft.Tensor) and value.ndim else len(value)
+
+
+CONVERSIONS: dict[str, Any] = {
+    "int": Conversion("int", (int,), {"plain": int}),
+    "float": Conversion("float", (float,), {"plain": float}),
+    "len": length,
+}
+
+
+@contextlib.contextmanager
+def conversions_in(places: Sequence[tuple[dict[str, Any], str]]) -> Iterator[None]:
+    """While the block runs, modules find functions that keep formulas under some names of Python's."""
+    for space, name in places:
+        space[name] = CONVERSIONS[name]
+    try:
+        yield
+    finally:
+        for space, name in places:
+            space.pop(name, None)
+
+
 # Reads of sizes
 
 patching = threading.RLock()  # one program is recorded at a time
 
 
 @contextlib.contextmanager
-def traced_sizes(log: SizeLog, slot_of: Callable[[Any], int | None]) -> Iterator[None]:
+def traced_sizes(
+    log: SizeLog, slot_of: Callable[[Any], int | None], conversions: Sequence[tuple[dict[str, Any], str]]
+) -> Iterator[None]:
     """While the block runs, sizes that the program of this thread reads know their formulas.
 
     Parameters
@@ -233,9 +390,12 @@ def traced_sizes(log: SizeLog, slot_of: Callable[[Any], int | None]) -> Iterator
     log : SizeLog
     slot_of : callable
         From a tensor to its number in the recording; None of tensors that it does not know, whose sizes are fixed.
+    conversions : sequence
+        Where plain numbers are made of sizes, as `SizeLog` has it.
     """
     thread = threading.get_ident()
     get_shape, get_size, get_numel = weft.Tensor.shape.fget, weft.Tensor.size, weft.Tensor.numel  # type: ignore[attr-defined]
+    get_rows, get_stride, get_storage = weft.Tensor.__len__, weft.Tensor.stride, weft.Tensor.untyped_storage
 
     def is_read_by_program() -> bool:
         return threading.get_ident() == thread and log.is_open and is_program(sys._getframe(2))
@@ -244,7 +404,20 @@ def traced_sizes(log: SizeLog, slot_of: Callable[[Any], int | None]) -> Iterator
         found, slot = get_shape(tensor), slot_of(tensor)
         if slot is None:
             return found
-        return tuple.__new__(weft.Size, [traced(each, Leaf(slot, dim), 1, log) for dim, each in enumerate(found)])
+        leaves = [Leaf(slot, dim) for dim in range(len(found))]
+        frame = sys._getframe(2)
+        log.note_function(frame, leaves)
+        return tuple.__new__(weft.Size, [traced(each, leaf, 1, log) for leaf, each in zip(leaves, found)])
+
+    def has_sizes(frame: Any, event: str, _: Any) -> None:
+        """Note functions of the program that are given sizes, or numbers by a function that has sizes."""
+        if event == "call" and is_program(frame):
+            values = frame.f_locals.values()
+            given = [leaf for each in values for leaf in leaves_in(each)]
+            if not given and frame.f_back is not None and any(type(each) in (int, float) for each in values):
+                given = [*log.functions.get(frame.f_back.f_code, ({}, ()))[1]]
+            if given:
+                log.note_function(frame, given)
 
     def shape(self: Any) -> Any:
         return shape_of(self) if is_read_by_program() else get_shape(self)
@@ -258,20 +431,68 @@ def traced_sizes(log: SizeLog, slot_of: Callable[[Any], int | None]) -> Iterator
     def numel(self: Any) -> Any:
         return math.prod(shape_of(self)) if is_read_by_program() else get_numel(self)
 
-    members = {"shape": property(shape), "size": size, "numel": numel, "nelement": numel}
-    with patching:
+    def nbytes(self: Any) -> Any:
+        return math.prod(shape_of(self)) * self.itemsize if is_read_by_program() else get_numel(self) * self.itemsize
+
+    def rows(self: Any) -> Any:
+        if is_read_by_program() and self.ndim:
+            shape_of(self)
+            log.note_conversion("len", sys._getframe(1))
+        return get_rows(self)
+
+    # These give numbers without formulas, of functions that have sizes
+
+    def stride(self: Any, dim: Any = None) -> Any:
+        if is_read_by_program():
+            shape_of(self)
+        return get_stride(self, dim)
+
+    def untyped_storage(self: Any) -> Any:
+        if is_read_by_program():
+            shape_of(self)
+        return get_storage(self)
+
+    members = {
+        "shape": property(shape),
+        "size": size,
+        "numel": numel,
+        "nelement": numel,
+        "nbytes": property(nbytes),
+        "__len__": rows,
+        "stride": stride,
+        "untyped_storage": untyped_storage,
+    }
+    with patching, conversions_in(conversions):
         before = {name: vars(weft.Tensor).get(name) for name in members}
         for name, member in members.items():
             setattr(weft.Tensor, name, member)
+        profile = sys.getprofile()
+        sys.setprofile(has_sizes)
         try:
             yield
         finally:
+            sys.setprofile(profile)
             log.is_open = False
             for name, old in before.items():
                 if old is None:
                     delattr(weft.Tensor, name)
                 else:
                     setattr(weft.Tensor, name, old)
+
+
+def leaves_in(value: Any) -> list[Leaf]:
+    """The sizes in the formula of a number, or of those in a tuple or list."""
+    if type(value) in (TracedInt, TracedFloat):
+        return formula_leaves(value.formula)
+    if isinstance(value, (tuple, list)):
+        return [leaf for each in value if type(each) in (TracedInt, TracedFloat) for leaf in leaves_in(each)]
+    return []
+
+
+def formula_leaves(formula: Formula) -> list[Leaf]:
+    if isinstance(formula, Leaf):
+        return [formula]
+    return [leaf for each in formula[1:] for leaf in formula_leaves(each)] if isinstance(formula, tuple) else []
 
 
 # Guards

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-__all__ = ["Repeated", "Size", "Solver", "TooFewSizes"]
+__all__ = ["Repeated", "Size", "Solver", "TooFewSizes", "line_through"]
 
 LARGEST_DIVISOR = 8  # of quotients
 LARGEST_FACTOR = 4  # in sums of two symbols, for which this many recordings are needed
