@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -40,6 +40,7 @@ __all__ = [
     "DeviceEvent",
     "DeviceStream",
     "KernelBySize",
+    "KernelCall",
     "MersenneStream",
     "NoEquivalentError",
     "invalidate_kernels",
@@ -82,6 +83,24 @@ class Destination(threading.local):
 
 
 destination = Destination()
+
+
+class KernelCall(NamedTuple):
+    """A call of an op's kernel.
+
+    Attributes
+    ----------
+    name : str
+        Of the op, ``"core::add"``.
+    args : tuple
+        What its kernel takes: arrays, numbers, and what else the op's declaration has.
+    result : array
+        What the call gave.
+    """
+
+    name: str
+    args: tuple[Any, ...]
+    result: Any
 
 
 class NoEquivalentError(NotImplementedError):
@@ -168,6 +187,35 @@ class Backend:
             ``generic``, unless the backend has a better one; it may be a `KernelBySize`.
         """
         return generic
+
+    def fused_kernel(
+        self, calls: Sequence[KernelCall], inputs: Sequence[Any], generic: Callable[..., Any], runs: int
+    ) -> Callable[..., Any] | str:
+        """One kernel for several calls of elementwise ops, of which only the last one's result is wanted.
+
+        It is asked for when a captured function is replayed. Unless it gives the last call's result, with the same
+        dtype, shape, strides and bits, the calls go on one by one.
+
+        Parameters
+        ----------
+        calls : sequence of KernelCall
+            In their order. Of their arrays only dtype and shape are those of the replays: the elements are any, and
+            strides are 0. A result that another call takes is the same object there.
+        inputs : sequence of arrays
+            All that the calls take and do not make, each once. The kernel is called with such arrays, in this order,
+            and returns a new one.
+        generic : callable
+            Runs the calls one by one: for inputs that the kernel does not take.
+        runs : int
+            How often the calls have run so far: what has to be compiled may wait until that is worth it. The backend is
+            asked again when they have run twice as often.
+
+        Returns
+        -------
+        callable or str
+            A string says why the calls are to go on one by one, for people: "five arrays are more than a loop takes".
+        """
+        return f"the {self.device_type} backend fuses no calls"
 
     # Memory
 

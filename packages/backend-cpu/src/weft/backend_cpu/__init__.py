@@ -9,11 +9,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft import dtype
-from weft.backend import ArrayNamespaceBackend, Backend, import_scientific, small_arrays
+from weft.backend import ArrayNamespaceBackend, Backend, KernelCall, import_scientific, small_arrays
 from weft.backend_cpu import blas, im2col, libraries, threads
 from weft.backend_cpu.memory import is_poisoned, keep_freed_memory
 from weft.backend_cpu.namespace import direct_numpy
@@ -68,6 +68,14 @@ class CPUBackend(ArrayNamespaceBackend):
     def half_kernel(self, name: str, element: dtype, generic: Callable[..., Any]) -> Callable[..., Any]:
         """A library's kernel where one is installed and computes the op in half precision itself."""
         return generic if name in self.kernels else libraries.kernel(name, element, generic) or generic
+
+    def fused_kernel(
+        self, calls: Sequence[KernelCall], inputs: Sequence[Any], generic: Callable[..., Any], runs: int
+    ) -> Callable[..., Any] | str:
+        """One compiled loop, where Numba is installed and the calls have taken as long as it takes to compile."""
+        if any(each.name in self.kernels for each in calls):
+            return "one of them has a kernel of its own"
+        return libraries.fused_kernel(calls, inputs, generic, runs)
 
     def num_threads(self) -> int:
         """How many threads the kernels use."""

@@ -13,13 +13,13 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from types import ModuleType
 from typing import Any
 
 from weft import dtype
-from weft.backend import KernelBySize, invalidate_kernels
+from weft.backend import KernelBySize, KernelCall, invalidate_kernels
 from weft.backend_cpu import threads
 from weft.backend_cpu.compiled import prebuilt
 from weft.backend_cpu.kernel_table import TABLE
@@ -213,6 +213,35 @@ def keep_numpy(work: str, seconds: float = 0.0) -> bool:
         disk_cache.decide(work)
     numpy_seconds[work] = math.inf
     return False
+
+
+# Seconds that a call of an elementwise kernel takes, and more for each element, about: so that what is compiled, and
+# when, does not depend on how busy the machine is.
+CALL_SECONDS, ELEMENT_SECONDS = 1e-6, 5e-10
+
+
+def fused_kernel(calls: Sequence[KernelCall], inputs: Sequence[Any], generic: Kernel, runs: int) -> Kernel | str:
+    """One loop for elementwise calls: `weft.backend.Backend.fused_kernel`."""
+    seconds = runs * len(calls) * (CALL_SECONDS + calls[-1].result.size * ELEMENT_SECONDS)
+    short = f"they have taken {seconds:.2g} s so far, and compiling pays after {COMPILE_AFTER_SECONDS:.2g} s"
+    loops = next((each for each in available() if package_of(each) == NUMBA), None)
+    if loops is None or not loops.has_numba():
+        return "Numba is not there"
+    if seconds < COMPILE_AFTER_SECONDS and "numba" not in sys.modules:
+        return short
+    if not import_loops():
+        return "Numba does not work"
+    from weft.backend_cpu.compiled.codegen import disk_cache
+    from weft.backend_cpu.compiled.kernels import fusion
+
+    chain = fusion.chain_of(calls, inputs)
+    if isinstance(chain, str):
+        return chain
+    if not disk_cache.is_decided(chain.work):
+        if seconds < COMPILE_AFTER_SECONDS:
+            return short
+        disk_cache.decide(chain.work)
+    return fusion.fused_kernel(chain, generic)
 
 
 def timed(name: str, element: dtype, generic: Kernel, *args: Any) -> Any:

@@ -36,6 +36,7 @@ __all__ = [
     "reset",
     "set_default_backend",
     "set_enable_guard_collectives",
+    "set_fusion",
     "set_stance",
     "substitute_in_graph",
     "wrap_numpy",
@@ -192,6 +193,32 @@ def explain(function: Any) -> str:
     if not isinstance(captured, capturing().Captured):
         raise TypeError(f"explain: the function must be one that compile returned, got {type(function).__name__}")
     return captured.explain()
+
+
+def set_fusion(enabled: bool) -> bool:
+    """Choose whether replays run chains of elementwise calls as one loop, where a backend has one of the same bits.
+
+    At first they do. What `explain` says of a function ends with the chains.
+
+    Parameters
+    ----------
+    enabled : bool
+        False: all kernels run one by one, also of what was captured before.
+
+    Returns
+    -------
+    bool
+        What it was.
+
+    Examples
+    --------
+    >>> before = weft.compiler.set_fusion(False)
+    >>> weft.compiler.set_fusion(before)
+    False
+    """
+    switch = importlib.import_module("weft.compiler._fusion").switch
+    before, switch.enabled = switch.enabled, bool(enabled)
+    return before
 
 
 def cudagraph_mark_step_begin() -> None:

@@ -21,9 +21,9 @@ from weft._engine.tensor import Node, TensorBase, local, state
 from weft.compiler._comparison import compare
 from weft.compiler._differentiable import CompiledFunction, output_like, versions_of, with_history
 from weft.compiler._execution import Execution, without_collector
+from weft.compiler._fusion import FusedProgram
 from weft.compiler._guards import CONSTANTS, Guards, Refused, mode_now
 from weft.compiler._passes import LEAVES, BackwardProgram, RecordedPasses, Replayed, refuse_strangers
-from weft.compiler._program import Program
 from weft.compiler._recording import Given, Output, Outside, Read, Recorder, Recording, Slot, Value, memory_of, owner_of
 from weft.utils._pytree import tree_flatten, tree_map
 
@@ -199,9 +199,9 @@ class Captured:
             print(f"weft.capture: {named(self.function)}: {what}", file=sys.stderr)
 
     def explain(self) -> str:
-        """What happened, and the lists."""
-        lists = [each.recording for variants in self.variants.values() for each in variants]
-        return "\n".join([*self.log, *map(str, lists)])
+        """What happened, and the lists, each with what of it is fused."""
+        variants = [each for variants in self.variants.values() for each in variants]
+        return "\n".join([*self.log, *[line for each in variants for line in each.explain()]])
 
     def replay(self, variant: Variant, call: Invocation, unchanged: bool) -> Any:
         """Run the list, with or without what may be run as it is; or the function, to compare both."""
@@ -347,7 +347,7 @@ class Variant:
         """Make the program of the function, which keeps what those of its backward passes take."""
         made = self.recording
         self.kept = {slot for each in self.backward.values() for slot in each.inputs}
-        self.program = Program(made, self.kept)
+        self.program = FusedProgram(made, self.kept)
         read = {made.owners.get(slot) for slot in self.kept}
         taken = [each for one in self.backward.values() for each in one.externals]
         read |= {id(owner_of(each._array)) for each in taken}
@@ -373,6 +373,11 @@ class Variant:
             self.ready = True
         else:
             self.seen_once[kind] = made
+
+    def explain(self) -> list[str]:
+        """The list, and what of it and of the lists of backward passes is fused."""
+        programs = [self.program, *[each.program for each in self.backward.values()]]
+        return [str(self.recording), *[line for each in programs for line in each.explain()]]
 
     def is_unchanged(self) -> bool:
         """Whether all is as it was, also what may be run as it is."""

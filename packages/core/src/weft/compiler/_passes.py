@@ -21,8 +21,8 @@ from weft.compiler._differentiable import (
     with_history,
 )
 from weft.compiler._execution import Execution, without_collector
+from weft.compiler._fusion import FusedProgram
 from weft.compiler._guards import Guards, Refused
-from weft.compiler._program import Program
 from weft.compiler._recording import Given, Output, Outside, Recorder, Recording, Slot
 from weft.utils._pytree import tree_leaves, tree_map
 
@@ -131,11 +131,11 @@ class BackwardProgram:
 
     def __init__(self, recording: Recording, counted: list[bool]) -> None:
         self.recording = recording
-        self.program = Program(recording)
+        self.program = FusedProgram(recording)
         self.externals = list(recording.externals_of(recording.own_calls()).values())
         slots = [each for each in recording.results if isinstance(each, Slot)]
-        known = self.program.made | {slot.number for slot in recording.arguments} | set(recording.externals)
-        self.inputs = (self.program.inputs | {each.number for each in slots}) - known
+        known = self.program.plain.made | {slot.number for slot in recording.arguments} | set(recording.externals)
+        self.inputs = (self.program.plain.inputs | {each.number for each in slots}) - known
         self.counted = [
             count or (isinstance(each, Slot) and (slots.count(each) > 1 or each.number in self.inputs))
             for count, each in zip(counted, recording.results)

@@ -28,6 +28,8 @@ class Program:
     recording : Recording
     kept : set of int
         Slots of arrays that are wanted besides the results.
+    chains : sequence of Chain
+        Calls that run as one kernel, or are to be tried so: see `_fusion`.
 
     Attributes
     ----------
@@ -35,18 +37,23 @@ class Program:
         All of it, as long as nothing has to be run as it is; None where something always has to be.
     """
 
-    def __init__(self, recording: Recording, kept: Set[int] = frozenset()) -> None:
+    def __init__(self, recording: Recording, kept: Set[int] = frozenset(), chains: Sequence[Any] = ()) -> None:
         self.recording = recording
         self.kept = kept
+        self.chains = chains
         self.outside = [each for each in recording.calls if isinstance(each, Outside)]
         self.whole: Segment | None = None
         if all(each.calls is not None for each in self.outside):
             needed = {slot.number for slot in slots_in([recording.results, recording.outputs])} | kept
-            self.whole = Segment(recording, recording.calls, needed, recording.gradients)
+            self.whole = self.segment(recording.calls, needed, recording.gradients)
+
+    def segment(self, calls: Sequence[Call | Outside], needed: Set[int], gradients: Sequence[Change] = ()) -> Segment:
+        """The function of some of the calls."""
+        return Segment(self.recording, calls, needed, gradients, self.chains)
 
     @cached_property
     def parts(self) -> list[Any]:
-        """Segments between what may be run as it is, and that."""
+        """Segments between what may be run as it is, and that, each with the segment of its calls."""
         recording = self.recording
         parts: list[list[Call] | Outside] = []
         for call in recording.calls:
@@ -59,10 +66,9 @@ class Program:
         made: list[Any] = []
         for part, behind in zip(parts, slots_behind(recording, parts, self.kept)):
             if isinstance(part, Outside):
-                part.segment = None if part.calls is None else Segment(recording, part.calls, behind)
-                made.append(part)
+                made.append((part, None if part.calls is None else self.segment(part.calls, behind)))
             else:
-                made.append(Segment(recording, part, behind))
+                made.append(self.segment(part, behind))
         return made
 
     @property
@@ -120,16 +126,17 @@ class Program:
     def run_parts(self, arrays: dict[int, Any], numbers: dict[int, Any], enabled: bool) -> None:
         """Run what was recorded; what is run as it is, with gradients recorded where they were."""
         for part in self.parts:
-            if not isinstance(part, Outside):
+            if isinstance(part, Segment):
                 part.run(arrays, numbers)
                 continue
-            give(part.gradients, self.recording.keys, arrays)
-            if part.segment is not None and not part.guards.changed():
-                part.segment.run(arrays, numbers)
-                count_writes(part.versions)
+            outside, segment = part
+            give(outside.gradients, self.recording.keys, arrays)
+            if segment is not None and not outside.guards.changed():
+                segment.run(arrays, numbers)
+                count_writes(outside.versions)
                 continue
             set_grad(enabled)
-            part.function()
+            outside.function()
             set_grad(False)
 
     def grow(self, versions: list[tuple[Any, int]], arguments: Sequence[Any]) -> None:
@@ -179,10 +186,17 @@ class Segment:
         Slots of arrays that are wanted afterwards.
     gradients : list of Change
         Behind the calls.
+    chains : sequence of Chain
+        Of these calls, and of others.
     """
 
     def __init__(
-        self, recording: Recording, calls: Sequence[Call | Outside], needed: Set[int], gradients: Sequence[Change] = ()
+        self,
+        recording: Recording,
+        calls: Sequence[Call | Outside],
+        needed: Set[int],
+        gradients: Sequence[Change] = (),
+        chains: Sequence[Any] = (),
     ) -> None:
         self.recording = recording
         self.names: dict[str, Any] = {}
@@ -190,11 +204,13 @@ class Segment:
         self.made: set[int] = set()
         self.last: dict[int, int] = {}
         self.inputs: dict[int, None] = {}
+        self.chains = {id(each.calls[-1]): each for each in chains}
+        self.fused = {id(call) for each in chains if each.kernel is not None for call in each.calls}
         for call in calls:
             if isinstance(call, Outside):
                 self.add_outside(call)
             else:
-                self.add(call)
+                self.add_call(call)
         self.add_gradients(gradients)
         self.outputs = [each for each in sorted(needed) if each in self.made]
         self.let_go = [each for each in self.inputs if each not in needed]
@@ -237,7 +253,7 @@ class Segment:
     def add_outside(self, part: Outside) -> None:
         self.add_gradients(part.gradients)
         for call in part.calls or ():
-            self.add(call)
+            self.add_call(call)
         if part.versions:
             self.lines.append(f"{self.named(count_writes)}({self.named(part.versions)})")
 
@@ -254,6 +270,26 @@ class Segment:
         name = f"c{len(self.names)}"
         self.names[name] = value
         return name
+
+    def add_call(self, call: Call) -> None:
+        """Add a call, unless it runs with those of its chain."""
+        if id(call) not in self.fused:
+            self.add(call)
+        chain = self.chains.get(id(call))
+        if chain is not None:
+            self.add_chain(chain)
+
+    def add_chain(self, chain: Any) -> None:
+        """Add a chain's kernel behind its last call, to be compared, or in the place of all of them."""
+        line = len(self.lines)
+        if chain.kernel is None:
+            self.names[f"k{line}"], slots, result = chain.compare, [chain.result, *chain.inputs], "_"
+        else:
+            self.names[f"k{line}"], slots, result = chain.kernel, chain.inputs, f"s{chain.result}"
+            self.made.add(chain.result)
+            self.last[chain.result] = line
+        args = ", ".join(self.array(slot, line) for slot in slots)
+        self.lines.append(f"{result} = k{line}({args})")
 
     def add(self, call: Call) -> None:
         line = len(self.lines)

@@ -64,6 +64,7 @@ class Call:
     line: str
     shapes: list[tuple[int, ...]] = field(default_factory=list)  # of the results
     made: Any = None  # a copy of a small result that is the same each time
+    writes: bool = False  # whether it may write to what it takes
 
     @property
     def name(self) -> str:
@@ -100,7 +101,6 @@ class Outside:
     guards: Any
     calls: list[Call] | None = None
     versions: list[tuple[Any, int]] = field(default_factory=list)
-    segment: Any = None
 
     def __str__(self) -> str:
         inner = "" if self.calls is None else "".join(f"\n    {each}" for each in self.calls)
@@ -237,7 +237,7 @@ class Recorder(Interceptor):
         if behind is not None:
             self.go_on(behind)
         self.reads: dict[int, tuple[Any, Value]] = {}  # numbers that ops gave to Python, by their id
-        self.before_call: tuple[dict[str, Any], str] | None = None
+        self.before_call: tuple[dict[str, Any], str, list[int]] | None = None
         self.refusal: Refused | None = None
         self.arguments = list(arguments)
         self.made.arguments = [self.new_slot(each, made=False) for each in arguments]
@@ -369,7 +369,8 @@ class Recorder(Interceptor):
                 raise Refused(f"{op.name}: the size of its result depends on values")
             if short in OTHER_MEMORY:  # guards would take it for another tensor
                 raise Refused(f"{op.name}: it gives a tensor other memory")
-            self.before_call = {name: self.note(value) for name, value in args.items()}, caller_line()
+            noted = {name: self.note(value) for name, value in args.items()}
+            self.before_call = noted, caller_line(), counts_of(args)
         except Refused as error:
             self.refuse(f"{op.name}: {error}" if op.name not in str(error) else str(error))
 
@@ -378,12 +379,13 @@ class Recorder(Interceptor):
         """Note the result."""
         if self.refusal is not None or self.before_call is None:
             return
-        (noted, line), self.before_call = self.before_call, None
+        (noted, line, counts), self.before_call = self.before_call, None
         if op.name == "core::detach":
             return  # the same array
         try:
             shapes = [each._array.shape for each in flattened(result) if isinstance(each, TensorBase)]
             call = Call(op, noted, self.note_result(result), line, shapes)
+            call.writes = not shapes or op.name.endswith("_") or counts_of(args) != counts
             if gives_the_same(call) and result._array.size <= FEW:
                 call.made = on_device_of(result._key, result._array.copy)()
             self.made.calls.append(call)
@@ -666,6 +668,12 @@ def classes_of_tensors() -> set[type]:
             found.add(each)
             stack += type.__subclasses__(each)
     return found
+
+
+def counts_of(args: dict[str, Any]) -> list[int]:
+    """How often each tensor among some arguments was written to."""
+    counters = [each._version_counter for each in flattened(args) if isinstance(each, TensorBase)]
+    return [0 if each is None else each.value for each in counters]
 
 
 def gives_the_same(call: Call) -> bool:

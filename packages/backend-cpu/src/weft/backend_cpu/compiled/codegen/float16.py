@@ -11,7 +11,19 @@ from weft.backend_cpu.compiled.codegen.deferred import cgutils, intrinsic, ir, l
 from weft.backend_cpu.compiled.codegen.instructions import HAS_CONVERSIONS
 from weft.backend_cpu.compiled.codegen.parallel import loop
 
-__all__ = ["BITS", "HALVES", "loaded", "narrow", "number_in", "put_at", "rounded", "rows_at_once", "value_at", "widen"]
+__all__ = [
+    "BITS",
+    "HALVES",
+    "loaded",
+    "narrow",
+    "number_in",
+    "put_at",
+    "rounded",
+    "rows_at_once",
+    "single_of",
+    "value_at",
+    "widen",
+]
 
 HALVES = {each.numpy: each.name for each in (bfloat16, float16)}
 """Names of the half-precision dtypes, by NumPy's dtypes."""
@@ -20,9 +32,14 @@ HALVES = {each.numpy: each.name for each in (bfloat16, float16)}
 def loaded(builder: Any, name: str, place: Any) -> tuple[Any, Any]:
     """The load instruction, and the number in float32."""
     bits = builder.load(builder.bitcast(place, llvm.I16.as_pointer()))
+    return bits, single_of(builder, name, bits)
+
+
+def single_of(builder: Any, name: str, bits: Any) -> Any:
+    """The float32 of the bits of a number in half precision."""
     if name == "float16":
-        return bits, widened(builder, bits)
-    return bits, builder.bitcast(builder.shl(builder.zext(bits, llvm.I32), llvm.I32(16)), llvm.SINGLE)
+        return widened(builder, bits)
+    return builder.bitcast(builder.shl(builder.zext(bits, llvm.I32), llvm.I32(16)), llvm.SINGLE)
 
 
 # Processors before AVX2 have no instructions that convert float16: LLVM would call functions of compiler-rt, which the

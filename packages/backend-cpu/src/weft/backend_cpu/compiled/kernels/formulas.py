@@ -9,7 +9,7 @@ from typing import Any
 
 from weft.backend_cpu.compiled.codegen import mathematics
 from weft.backend_cpu.compiled.codegen.elementwise import ARRAYS, NUMBERS, scalar_function
-from weft.backend_cpu.compiled.kernels.pointwise import run_of
+from weft.backend_cpu.compiled.kernels.pointwise import ScalarCall, operands_of, run_of
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, Registered, from_size
 from weft.library.formulas import Expression, Formula, Program
 
@@ -55,6 +55,16 @@ def formula_kernel(formula: Formula) -> Registered:
     return Registered(from_size(make, MIN_SIZE_FUSED), MIN_SIZE_FUSED, formula.is_exact)
 
 
+def scalar_call(formula: Formula, *args: Any) -> ScalarCall | None:
+    """What computes an element of a call of an op with a formula."""
+    choice, numbers = formula.parted(args[formula.count :])
+    operands = operands_of((*args[: formula.count], *numbers)) if has_loop(formula, len(numbers)) else None
+    if operands is None:
+        return None
+    program = formula.program(choice)
+    return ScalarCall(scalar_function(program.name, function_of(program)), operands)
+
+
 def compiled_kernel(formula: Formula, choice: tuple[Any, ...], generic: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel of arrays and numbers for a choice."""
     program = formula.program(choice)
@@ -63,10 +73,15 @@ def compiled_kernel(formula: Formula, choice: tuple[Any, ...], generic: Callable
     def fallback(*args: Any) -> Any:
         return generic(*args[: formula.count], *formula.joined(choice, args[formula.count :]))
 
-    if formula.count > ARRAYS or count - formula.count > NUMBERS:
+    if not has_loop(formula, count - formula.count):
         return fallback if choice else generic
     key, order = scalar_function(program.name, function_of(program)), 0 if formula.broadcasts else -1
     return run_of(key, count, fallback if choice else generic, cost=program.cost, order=order)
+
+
+def has_loop(formula: Formula, numbers: int) -> bool:
+    """Whether a loop can take all operands of a formula with so many numbers."""
+    return formula.count <= ARRAYS and numbers <= NUMBERS
 
 
 def function_of(program: Program) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,6 +72,17 @@ def run_of(
     return contiguous_kernel(key, count, result, cost, operands, fallback)
 
 
+class ScalarCall(NamedTuple):
+    """What computes an element of a call's result: a scalar function, by its key, and its operands."""
+
+    key: str
+    operands: list[Any]
+
+
+scalar_calls: dict[tuple[str, str], Callable[..., ScalarCall | None]] = {}
+"""By op and dtype, what makes a `ScalarCall` of the arguments of a call; None for those that are not taken."""
+
+
 def elementwise_kernel(
     name: str,
     formula: Callable[..., Any],
@@ -96,6 +107,14 @@ def elementwise_kernel(
         operands : a function from an op's arguments to arrays and floats, or to None where the generic kernel runs.
     """
     key, count = scalar_function(name, formula), formula.__code__.co_argcount
+    given = options.get("operands", operands_of)
+
+    def scalar_call(*args: Any) -> ScalarCall | None:
+        found = given(args) if len(args) == count else None
+        return None if found is None else ScalarCall(key, found)
+
+    for element in f"{dtypes} {HALF}".split():
+        scalar_calls[name, element] = scalar_call
 
     @register_kernel(name, dtypes=dtypes, min_size=min_size, halves=True, bitwise=bitwise)
     def make(generic: Any) -> Any:
