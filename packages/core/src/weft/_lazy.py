@@ -23,6 +23,7 @@ FIRST_PARTY = {
     "weft.export": "weft-nn",
     "weft.onnx": "weft-nn",
     "weft.ao": "weft-nn",
+    "weft.quantization": "weft-nn",
     "weft.serve": "weft-nn",
     "weft.ray": "weft-distributed",
     "weft.text": "weft-text",

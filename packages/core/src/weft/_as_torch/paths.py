@@ -34,6 +34,12 @@ JOINED = {
     "torch.nn.parallel.data_parallel": "weft.nn.parallel",
     "torch.nn.utils.spectral_norm": "weft.nn.utils.spectral_norm_hook",
     "torch.nn.utils.weight_norm": "weft.nn.utils.weight_norm_hook",
+    "torch.quantization.fake_quantize": "weft.ao.quantization.fake_quantize",
+    "torch.quantization.fuse_modules": "weft.ao.quantization.fuse_modules",
+    "torch.quantization.observer": "weft.ao.quantization.observer",
+    "torch.quantization.qconfig": "weft.ao.quantization.qconfig",
+    "torch.quantization.quantize": "weft.ao.quantization.quantize",
+    "torch.quantization.stubs": "weft.ao.quantization.stubs",
     "torch.signal.windows.windows": "weft.signal.windows",
 }
 # Classes and functions that PyTorch has in another module than weft: as `FILES` of portions, see `weft._portions`.
