@@ -1,16 +1,18 @@
 """The names of PyTorch's compiler for Python that programs and models consult.
 
 There is no such compiler here: a program runs as it is written. So `is_scripting` and `is_tracing` are False, the
-decorators return what they were given, and `script` and `trace` too. What needs a compiled program (`save`, `load`)
-raises.
+decorators return what they were given, and `script` and `trace` give what runs the same Python. `save` writes the
+program that `weft.export.export` records, and `load` reads it.
 """
 
 from __future__ import annotations
 
 import builtins
 import importlib
+import sys
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import update_wrapper
 from typing import Any, Final, NamedTuple, NoReturn
 
 from weft._lazy import load as load_portion
@@ -67,7 +69,39 @@ class TracerWarning(Warning):
 
 
 class ScriptFunction:
-    """The class of compiled functions, of which there are none: for ``isinstance``."""
+    """What `trace` makes of a function: it runs as before, and can be saved as a program.
+
+    Parameters
+    ----------
+    function : callable
+    example : tuple
+        Arguments and keyword arguments with which the program can be recorded.
+    """
+
+    def __init__(self, function: Callable[..., Any], example: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._example = example
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    @property
+    def graph(self) -> Any:
+        """The graph of the program, as it would be saved."""
+        return programs().exported(self).graph
+
+    inlined_graph = graph
+
+    @property
+    def code(self) -> str:
+        """The same as Python."""
+        code: str = programs().exported(self).graph_module.code
+        return code
+
+    def save(self, f: Any, _extra_files: Any = None) -> None:
+        """Write the program to a file, see `save`."""
+        save(self, f, _extra_files)
 
 
 class Attribute(NamedTuple):
@@ -163,13 +197,15 @@ _overload_method = _overload  # the same of a method
 def script(
     obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None, **kwargs: Any
 ) -> Any:
-    """The module, function or class itself: it runs as it is written.
+    """The function or class itself, or the module as a `ScriptModule`: it runs as it is written.
 
     Parameters
     ----------
     obj : Module, callable or class
-    optimize, example_inputs
+    optimize
         Accepted.
+    example_inputs : list of tuple, optional
+        Arguments with which the program of a module can be recorded; default: those of its first call.
 
     Examples
     --------
@@ -179,24 +215,96 @@ def script(
     >>> twice(weft.ones(2))
     tensor([2., 2.])
     """
-    return obj
+    if not is_module(obj):
+        return obj
+    if builtins.isinstance(example_inputs, dict):  # by modules
+        example_inputs = example_inputs.get(obj)
+    return modules().scripted(obj, (tuple(example_inputs[0]), {}) if example_inputs else None)
 
 
-def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """The module or function itself, which is not called: control flow stays as it is, not as the example went.
+def trace(
+    func: Any,
+    example_inputs: Any = None,
+    optimize: Any = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    *,
+    example_kwarg_inputs: dict[str, Any] | None = None,
+    **kwargs: Any,
+) -> Any:
+    """The module as a `ScriptModule`, or the function as a `ScriptFunction`, which run the same Python.
+
+    It is not called: control flow stays as it is. What is saved of it goes as the example went; sizes may change where
+    the program lets them.
 
     Parameters
     ----------
     func : Module or callable
-    example_inputs
-        And whatever else `torch.jit.trace` takes: accepted.
+        Also the method ``forward`` of a module.
+    example_inputs : tuple or Tensor
+        Arguments with which the program can be recorded.
+    example_kwarg_inputs : dict, optional
+        Keyword arguments.
+    optimize, check_trace, check_inputs, check_tolerance, strict
+        Accepted.
+
+    Examples
+    --------
+    >>> model = weft.nn.Linear(3, 2)
+    >>> traced = weft.jit.trace(model, weft.ones(4, 3))
+    >>> traced.save(path)  # doctest: +SKIP
+    >>> weft.jit.load(path)(weft.ones(8, 3)).shape  # doctest: +SKIP
+    weft.Size([8, 2])
     """
-    return func
+    if example_inputs is None and example_kwarg_inputs is None:
+        raise RuntimeError("trace: example_kwarg_inputs should be a dict if example_inputs is None")
+    if builtins.isinstance(example_inputs, dict):
+        example_inputs, example_kwarg_inputs = (), example_inputs
+    args = example_inputs if builtins.isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    example = tuple(args) if example_inputs is not None else (), dict(example_kwarg_inputs or {})
+    owner = getattr(func, "__self__", None)
+    if getattr(func, "__name__", "") == "forward" and is_module(owner):
+        func = owner
+    if is_module(func):
+        return modules().scripted(func, example)
+    return ScriptFunction(func._function if builtins.isinstance(func, ScriptFunction) else func, example)
 
 
-def trace_module(mod: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-    """The module itself."""
-    return mod
+def trace_module(mod: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+    """`trace` of a module with example inputs by the names of its methods; only ``forward`` is in what is saved.
+
+    Raises
+    ------
+    NotImplementedError
+        If there are other methods.
+    """
+    others = sorted(inputs.keys() - {"forward"})
+    if others:
+        raise NotImplementedError(
+            f"trace_module: only forward can be saved as a program, got inputs for {', '.join(others)}; trace these as "
+            "functions of their own"
+        )
+    return trace(mod, inputs["forward"])
+
+
+def is_module(obj: Any) -> bool:
+    """Whether an object is a `weft.nn.Module`, without importing these."""
+    nn = sys.modules.get("weft.nn")
+    return nn is not None and builtins.isinstance(obj, nn.Module)
+
+
+def modules() -> Any:
+    """The module of weft-nn that has the classes of scripted modules."""
+    load_portion("nn")  # or say how to install it
+    return importlib.import_module("weft.nn.compiled")
+
+
+def programs() -> Any:
+    """The module of weft-nn that makes programs, and saves and loads them."""
+    load_portion("nn")
+    return importlib.import_module("weft.export.scripted")
 
 
 def _get_trace_graph(f: Any, *args: Any, **kwargs: Any) -> NoReturn:
@@ -235,19 +343,58 @@ def export_opnames(m: Any) -> list[str]:
     return []
 
 
-def save(m: Any, f: Any, _extra_files: Any = None) -> NoReturn:
-    """Raise RuntimeError: a program cannot be saved, only what it has learned."""
-    raise RuntimeError(
-        "jit.save: weft has no compiled programs. Save the model's numbers: weft.save(model.state_dict(), path)"
-    )
+def save(m: Any, f: Any, _extra_files: Any = None) -> None:
+    """Write the program of a module or function to a file, from which `load` runs it without its Python.
+
+    It is the program that `weft.export.export` records with the example inputs, in the mode (`eval`, `train`) that the
+    module is in, with each size that can change left open.
+
+    Parameters
+    ----------
+    m : ScriptModule or ScriptFunction
+        What `script`, `trace` or `load` gave.
+    f : path or binary file
+    _extra_files : dict, optional
+        More content, text or bytes by name.
+
+    Raises
+    ------
+    RuntimeError
+        If there are no example inputs, since a scripted module was not called.
+    UserError
+        If the program does what a graph cannot, with the op and the line: see `weft.export.export`.
+    """
+    if not hasattr(m, "_example"):
+        raise TypeError(
+            f"jit.save: takes what jit.script or jit.trace gave, got {type(m).__name__}. A model's numbers alone are "
+            "saved by weft.save(model.state_dict(), path)"
+        )
+    programs().save(m, f, _extra_files)
 
 
-def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> NoReturn:
-    """Raise RuntimeError: a compiled program cannot be run."""
-    raise RuntimeError(
-        "jit.load: weft does not run TorchScript. Build the model in Python and load its numbers: "
-        "model.load_state_dict(weft.load(path))"
-    )
+def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
+    """The program that `save` or `weft.export.save` wrote, as a module.
+
+    The file may be anybody's: nothing in it is executed or imported.
+
+    Parameters
+    ----------
+    f : path or binary file
+    map_location : device or str, optional
+        Where parameters and buffers go; default: the CPU.
+    _extra_files : dict, optional
+        Its values become the content of the files of those names.
+
+    Returns
+    -------
+    ScriptModule
+
+    Raises
+    ------
+    RuntimeError
+        If it is another file: weft does not run TorchScript.
+    """
+    return programs().load(f, map_location, _extra_files)
 
 
 class CompilationUnit:
@@ -329,6 +476,5 @@ def wait(future: Future) -> Any:
 def __getattr__(name: str) -> Any:
     """``ScriptModule`` and its kind, which are modules: of weft-nn."""
     if name in ("ScriptModule", "RecursiveScriptModule", "TracedModule", "TopLevelTracedModule"):
-        load_portion("nn")  # or say how to install it
-        return importlib.import_module("weft.nn.compiled").ScriptModule
+        return modules().ScriptModule
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

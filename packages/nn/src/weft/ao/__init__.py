@@ -1,4 +1,4 @@
-"""What PyTorch puts beside its core for smaller models: `quantization` to 8 bits, and the layers, `nn`, that it makes."""
+"""What PyTorch puts beside its core for smaller models: `quantization` to 8 bits, and `nn`, the layers it makes."""
 
 import importlib
 from typing import Any

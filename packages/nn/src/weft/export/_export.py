@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 
 import weft
+from weft.export._automatic import settled
 from weft.export._graph import GraphMaker, check_same_calls
 from weft.export._program import CallSpec, ExportedProgram
 from weft.export._recording import Recording, Slot, record
@@ -55,7 +56,8 @@ def export(
         Example inputs: tensors, and containers of them. All that is no tensor is the same in each call.
     dynamic_shapes : dict, tuple or list, optional
         Which sizes may change: by the argument's name or place, for each a dict from dimensions to `Dim`.
-        The program is recorded several times with other sizes; numbers that differ then depend on them.
+        The program is recorded several times with other sizes; numbers that differ then depend on them. Of dimensions
+        marked ``Dim.AUTO`` those change that the program lets change, which is found by trying.
     strict, preserve_module_call_signature, prefer_deferred_runtime_asserts_over_guards
         Taken, and without effect.
 
@@ -78,7 +80,11 @@ def export(
     check_arguments(mod, args)
     kwargs = dict(kwargs or {})
     named = named_arguments(mod, args, kwargs)
-    return program_of(mod, args, kwargs, named, dims_of(named, dynamic_shapes))
+    dims = dims_of(named, dynamic_shapes)
+    if any(dim.is_automatic for each in dims for dim in each.values()):
+        leaves, _ = tree_flatten((args, kwargs))
+        return settled(leaves, dims, lambda chosen: program_of(mod, args, kwargs, named, chosen))
+    return program_of(mod, args, kwargs, named, dims)
 
 
 def check_arguments(mod: Any, args: Any) -> None:

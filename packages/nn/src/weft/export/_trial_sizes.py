@@ -71,9 +71,8 @@ def least_of(dim: Dim) -> int:
 
 
 def multiples(start: int, unit: int, row: int, count: int) -> tuple[int, ...]:
-    """For what takes sizes alone that a number divides."""
-    offsets = (LARGE_OFFSETS if start >= LARGE else OFFSETS)[row][:count]
-    return (start, *(start + -(-each // unit) * unit + unit * place for place, each in enumerate(offsets)))
+    """For what takes sizes alone that a number divides: in another order for each symbol, so that none is another."""
+    return (start, *(start + unit * each for each in NEAR_OFFSETS[row][:count]))
 
 
 def near(start: int, dim: Dim, row: int, count: int) -> tuple[int, ...]:

@@ -65,6 +65,7 @@ class Dim:
         self.max = LARGEST if max is None else max
         self.has_min, self.has_max = min is not None, max is not None
         self.factor, self.plus = factor, plus
+        self.is_automatic = False  # it need not change where the program does not let it
 
     def derived(self, factor: int, plus: int) -> Dim:
         found = copy.copy(self)
@@ -186,7 +187,8 @@ def dims_of_tensor(path: str, tensor: Any, spec: Any) -> dict[int, Dim]:
         if isinstance(each, str):
             each = Dim(each)
         if isinstance(each, _DimHint) and each.kind != "STATIC":
-            each = Dim(f"{path}_dim_{place}", min=each.min, max=each.max)
+            hint, each = each, Dim(f"{path}_dim_{place}", min=each.min, max=each.max)
+            each.is_automatic = hint.kind == "AUTO"
         if isinstance(each, Dim):
             found[place] = each
         elif isinstance(each, int) and each != tensor.shape[place]:

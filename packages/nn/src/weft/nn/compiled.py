@@ -1,11 +1,18 @@
-"""Modules by the classes that a compiler makes of them: `weft.compile` wraps."""
+"""Modules by the classes that compilers make of them: of `weft.compile`, and of `weft.jit`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import importlib
+import os
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
 
+import weft
 from weft.nn.module import Module
+from weft.utils._pytree import tree_map_only
 
 __all__ = ["OptimizedModule", "ScriptModule"]
 
@@ -50,5 +57,106 @@ class OptimizedModule(Module):
         return sorted({*super().__dir__(), *dir(self._orig_mod)})
 
 
+class Example(NamedTuple):
+    """Arguments with which a program can be recorded: tensors, or their shapes."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class InputShape:
+    """What is kept of a tensor that a module was called with."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    device: Any
+
+    @classmethod
+    def of(cls, tensor: Any) -> InputShape:
+        """That of a tensor."""
+        return cls(tuple(tensor.shape), tensor.dtype, tensor.device)
+
+    def zeros(self) -> Any:
+        """A tensor of this shape."""
+        return weft.zeros(self.shape, dtype=self.dtype, device=self.device)
+
+
 class ScriptModule(Module):
-    """The class of compiled modules, of which there are none: for ``isinstance``, and for old programs' classes."""
+    """What `weft.jit.script`, `trace` and `load` make of a module: it runs as before, and can be saved as a program.
+
+    Its class is made of this one and the module's, so that it has the module's methods too; parameters, buffers and
+    submodules are the module's. Classes of programs that were written for a compiler derive from it.
+
+    Attributes
+    ----------
+    graph : Graph
+        Of the program, as it would be saved. ``code`` is the same as Python.
+    original_name : str
+        Of the module's class.
+    """
+
+    _example: Example | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._example is None:
+            remember(self, Example(args, kwargs))
+        return super().__call__(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("graph", "inlined_graph", "code") and "_parameters" in self.__dict__:
+            program = importlib.import_module("weft.export.scripted").exported(self)
+            return program.graph_module.code if name == "code" else program.graph
+        if name == "original_name":
+            return type(self).__name__
+        return super().__getattr__(name)
+
+    def __reduce__(self) -> Any:
+        kind = type(self)
+        if kind.__dict__.get("_is_made"):  # no module has the class
+            return blank, (kind.__bases__[1],), vars(self)
+        return super().__reduce__()
+
+    def save(self, f: str | os.PathLike[str] | Any, _extra_files: Mapping[str, Any] | None = None) -> None:
+        """Write the program to a file, see `weft.jit.save`."""
+        weft.jit.save(self, f, _extra_files)
+
+
+def remember(module: ScriptModule, example: Example) -> None:
+    """Keep what a program of a module can be recorded with."""
+    module.__dict__["_example"] = Example(*tree_map_only(weft.Tensor, InputShape.of, tuple(example)))
+
+
+def scripted(module: Module, example: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None) -> ScriptModule:
+    """A module as a `ScriptModule`.
+
+    Parameters
+    ----------
+    module : Module
+    example : tuple, optional
+        Arguments and keyword arguments; default: those of its first call.
+    """
+    if not isinstance(module, ScriptModule):
+        made = blank(type(module))
+        vars(made).update(vars(module))
+        module = made
+    if example is not None:
+        module.__dict__["_example"] = Example(*example)
+    return module
+
+
+def blank(kind: Any) -> ScriptModule:
+    """A scripted module of a class, without any attribute."""
+    return object.__new__(class_of(kind))
+
+
+@cache
+def class_of(kind: Any) -> type[ScriptModule]:
+    """The class of scripted modules of a class."""
+    names = {
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+        "__doc__": kind.__doc__,
+        "_is_made": True,
+    }
+    return types.new_class(kind.__name__, (ScriptModule, kind), exec_body=lambda body: body.update(names))
