@@ -416,3 +416,43 @@ def test_a_write_at_positions_is_one_op_whichever_way_it_is_written():
     for op, args in calls.seen:
         op(**{**args, "input": again})
     assert tensor.tolist() == again.tolist() == [[0, 3, 0], [0, 6, 0]]
+
+
+def test_masks_of_bytes_without_dimensions_are_taken_without_a_warning(recwarn):
+    x = weft.arange(3)
+    assert x[weft.tensor(1, dtype=weft.uint8)].tolist() == [[0, 1, 2]]
+    assert x[weft.tensor(0, dtype=weft.uint8)].shape == (0, 3)
+    assert not recwarn
+
+
+def test_no_index_at_all_is_refused():
+    x = weft.ones(3)
+    with pytest.raises(IndexError, match="at least one index must be provided"):
+        weft.ops.aten.index.Tensor(x, [])
+    for accumulate in (False, True):
+        with pytest.raises(RuntimeError, match="at least one index must be provided"):
+            x.index_put([], weft.ones(1), accumulate)
+
+
+def test_positions_along_a_dimension_without_any_are_named_so():
+    with pytest.raises(IndexError, match="out of bounds for dimension with size 0"):
+        weft.empty(10, 0)[:, [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        (weft.tensor([1, 2, 3]), "expected 'shape' to be int or sequence"),
+        (2.5, "expected 'shape' to be int or sequence"),
+        ((1, 2, 2.0), "expected 'shape' sequence to only contain ints"),
+    ],
+)
+def test_unravel_index_takes_whole_sizes_only(shape, said):
+    with pytest.raises(TypeError, match=said):
+        weft.unravel_index(weft.tensor([0]), shape)
+
+
+@pytest.mark.parametrize("shapes", [(1.1,), ((2,), 1.0), (None,)])
+def test_broadcast_shapes_takes_whole_sizes_only(shapes):
+    with pytest.raises(RuntimeError, match="Input shapes should be of type ints, a tuple of ints, or a list of ints"):
+        weft.broadcast_shapes(*shapes)

@@ -425,3 +425,15 @@ def test_adding_in_place_records_the_gradient_of_the_values():
     total += weft.sparse_coo_tensor(weft.tensor([[1, 3]]), values, (4,))
     (total**2).sum().backward()
     assert values.grad.tolist() == [6.0, 8.0]
+
+
+@pytest.mark.parametrize("value", [0.0, 2.0])
+def test_a_number_goes_to_coordinates_and_back(value):
+    x = weft.tensor(value, requires_grad=True)
+    sparse = x.to_sparse()
+    assert sparse._indices().shape == (0, int(value != 0))
+    assert sparse._values().shape == (int(value != 0),)
+    assert sparse.to_dense().item() == value
+    if value:
+        sparse.to_dense().backward()
+        assert x.grad.item() == 1

@@ -285,3 +285,38 @@ def test_view_takes_pythons_number_types_for_dtypes():
     x = weft.zeros(2)
     assert x.view(int).dtype is x.view(dtype=int).dtype is weft.int64
     assert x.view(int).tolist() == [0]
+
+
+def test_views_without_elements_keep_their_strides():
+    x = weft.zeros(2, 3, 4, 5)
+    assert x[:, 1:1].stride() == x.stride()
+    assert x[:, :, :, 1][:, 1:1, :].stride() == (60, 20, 5)
+    assert x[0, 1:1, 2, 1].stride() == (20,)
+    assert x[:, 1:1].is_contiguous()
+    assert weft.empty(2, 0, 3).stride() == (3, 3, 1)
+    assert weft.zeros(4, 5).t()[:0].stride() == (1, 5)
+
+
+@pytest.mark.parametrize("format", [weft.channels_last, weft.channels_last_3d, weft.contiguous_format])
+def test_resize_as_takes_the_templates_order_where_it_is_asked_to(format):
+    sizes = (2, 3, 4, 5, 6)[: 5 if format is weft.channels_last_3d else 4]
+    template = weft.empty(sizes).contiguous(memory_format=format)
+    resized = weft.empty(template.numel()).resize_as_(template, memory_format=weft.preserve_format)
+    assert resized.stride() == template.stride()
+    with pytest.raises(RuntimeError, match="Unsupported memory format"):
+        resized.resize_(2, 3, memory_format=weft.preserve_format)
+
+
+def test_tensors_in_a_list_come_back_in_a_tuple():
+    for function in (weft.atleast_1d, weft.atleast_2d, weft.atleast_3d):
+        (found,) = function([weft.tensor(1.0)])
+        assert found.ndim == int(function.__name__[-2])
+        assert isinstance(function(weft.tensor(1.0)), weft.Tensor)
+
+
+def test_transposing_takes_sparse_vectors_and_refuses_sparse_volumes():
+    x = weft.arange(4).to_sparse()
+    assert x.t().to_dense().tolist() == [0, 1, 2, 3]
+    assert weft.tensor(2.0).to_sparse().t().to_dense().item() == 2
+    with pytest.raises(RuntimeError, match="<= 2 sparse and 0 dense dimensions, but got 3 sparse and 0 dense"):
+        weft.ones(2, 2, 2).to_sparse().t()

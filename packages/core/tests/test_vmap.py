@@ -266,3 +266,13 @@ def test_second_derivatives_go_through_views():
     assert weft.equal(weft.func.hessian(lambda y: (y[0] * y).sum())(y), products)
     trace = weft.func.hessian(lambda y: y.diagonal().sum().square())(weft.eye(2)).reshape(4, 4)
     assert trace.tolist() == [[2, 0, 0, 2], [0, 0, 0, 0], [0, 0, 0, 0], [2, 0, 0, 2]]
+
+
+@pytest.mark.parametrize("chunk_size", [None, 1])
+def test_results_without_a_batch_may_be_any_values(chunk_size):
+    x = weft.arange(6.0).reshape(2, 3)
+    kept, words = weft.vmap(lambda a: (a * 1, "words"), out_dims=(0, None), chunk_size=chunk_size)(x)
+    assert kept.tolist() == x.tolist() and words == "words"
+    assert weft.vmap(lambda a: None, out_dims=None, chunk_size=chunk_size)(x) is None
+    with pytest.raises(ValueError, match="got type <class 'str'>"):
+        weft.vmap(lambda a: (a, "words"))(x)

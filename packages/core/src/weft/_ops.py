@@ -19,7 +19,7 @@ from weft._lazy import portions
 from weft.ops._registry import registry
 from weft.ops._schema import FunctionSchema
 
-__all__ = ["OpOverload", "OpOverloadPacket", "load_library", "loaded_libraries", "namespace_of"]
+__all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "load_library", "loaded_libraries", "namespace_of"]
 
 
 class OpOverload:
@@ -240,6 +240,22 @@ def found(namespace: str, name: str, overload: str) -> Any:
     """An operator, or the overload of one, by its names."""
     packet = getattr(namespace_of(namespace), name)
     return getattr(packet, overload) if overload else packet
+
+
+class HigherOrderOperator:
+    """An operator of functions, by name: PyTorch's compiler traces them, and weft calls functions as they are.
+
+    Raises
+    ------
+    NotImplementedError
+        When one is made.
+    """
+
+    def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(
+            f"HigherOrderOperator({name!r}): weft has no operators of functions; write a function that calls its "
+            "argument, or define an operator of tensors with weft.library.custom_op"
+        )
 
 
 loaded_libraries: set[str] = set()

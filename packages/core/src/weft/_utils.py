@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,6 +14,7 @@ from weft._lazy import load
 from weft._settings import get_device_module
 from weft._tensor.base import Tensor
 from weft._tensor.conjugation import with_bits
+from weft._tensor.layout import sparse_coo
 from weft.ops.joining import cat
 from weft.serialization._names import BITS
 from weft.storage import tensor_of
@@ -32,6 +35,27 @@ def _is_privateuse1_backend_available() -> bool:
 def _get_device_module(device_type: str) -> Any:
     """Return the module of a type of device."""
     return get_device_module(device_type)
+
+
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Tensor:
+    """Return the tensor that an old pickle of PyTorch's describes: a view of a typed storage."""
+    made: Tensor = tensor_of(storage.untyped(), storage.dtype, storage_offset, tuple(size), tuple(stride))
+    return made
+
+
+def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Tensor:
+    """Return the sparse tensor of indices, values and a size; it is checked."""
+    if layout is sparse_coo:
+        found: Tensor = load("sparse_coo_tensor")(*data[:3], is_coalesced=data[3] if len(data) > 3 else None)
+        return found
+    made: Tensor = load("sparse_compressed_tensor")(*data, layout=layout)
+    return made
+
+
+def _import_dotted_name(name: str) -> Any:
+    """Return the object of a dotted path that begins with a module."""
+    first, *rest = name.split(".")
+    return functools.reduce(getattr, rest, importlib.import_module(first))
 
 
 def _rebuild_tensor_v2(

@@ -12,8 +12,9 @@ PRIVATE = LISTED  # modules with an underscore that programs import all the same
 
 # Modules of PyTorch's whose names weft keeps elsewhere: they are made of these when they are first looked into.
 JOINED = {
-    "torch._functorch.apis": "weft.func",
-    "torch._functorch.eager_transforms": "weft.func",
+    "torch._functorch.apis": "weft.func._vmap weft.func",
+    "torch._functorch.batch_norm_replacement": "weft.func._modules",
+    "torch._functorch.eager_transforms": "weft.func weft.func._arguments",
     "torch._functorch.functional_call": "weft.func",
     "torch._jit_internal": "weft.jit",
     "torch._linalg_utils": "weft._removed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from weft._engine.tensor import TensorBase, local
@@ -55,9 +56,18 @@ def _maybe_remove_batch_dim(
     """`_remove_batch_dim`, or with ``out_dim=None`` the tensor, which must not depend on the example."""
     if out_dim is not None:
         return _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
+    if not isinstance(batched_output, TensorBase):
+        return batched_output
     if level_of(vmap_level).holds(settled(batched_output)):
         raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
     return settled(batched_output)
+
+
+def __getattr__(name: str) -> Any:
+    """``restore_vmap``, which is made of these steps."""
+    if name == "restore_vmap":
+        return importlib.import_module("weft.func._vmap").restore_vmap
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def level_of(number: int) -> Any:
@@ -129,13 +139,7 @@ def batch_size(func: Any, dims: list[Any], leaves: list[Any]) -> int:
 
 
 def places_of(func: Any, results: list[Any], spec: Any, out_dims: Any) -> list[Any]:
-    """For each result the place of the batch's dimension."""
-    for each in results:
-        if not isinstance(each, TensorBase):
-            raise ValueError(
-                f"vmap({_get_name(func)}, ...): `{_get_name(func)}` must only return Tensors, got type "
-                f"{type(each)}. Did you mean to set out_dims= to None for output?"
-            )
+    """For each result the place of the batch's dimension; None for those that are the same for all examples."""
     if not isinstance(out_dims, int) and spec.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
     given = tuple(out_dims) if isinstance(out_dims, list) and spec.type is tuple else out_dims
@@ -151,4 +155,10 @@ def places_of(func: Any, results: list[Any], spec: Any, out_dims: Any) -> list[A
             f"structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure "
             f"{spec}."
         )
+    for each, place in zip(results, places):
+        if place is not None and not isinstance(each, TensorBase):
+            raise ValueError(
+                f"vmap({_get_name(func)}, ...): `{_get_name(func)}` must only return Tensors, got type "
+                f"{type(each)}. Did you mean to set out_dims= to None for output?"
+            )
     return places

@@ -152,8 +152,8 @@ class Tensor(Methods):
         strides = tuple(each // item for each in self._array.strides)
         if 0 in strides:
             strides = without_zeros(self._array.shape, strides)
-        if not self._array.size:  # the array library may give anything; what a contiguous tensor would have
-            strides = contiguous_strides(self._array.shape) if self.is_contiguous() else strides
+        if not self._array.size and not any(self._array.strides):  # as the array library makes those without elements
+            strides = contiguous_strides(self._array.shape)
         if dim is None:
             return strides
         return strides[wrap_dim("stride", dim, self.ndim)]

@@ -41,6 +41,16 @@ def chosen(name: str, args: tuple[Any, ...], argnums: Any) -> Any:
     return tuple(args[each] for each in places)
 
 
+def _slice_argnums(args: tuple[Any, ...], argnums: Any, as_tuple: bool = True) -> Any:
+    """`chosen`, a single one in a tuple of its own unless ``as_tuple`` is False."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if isinstance(argnums, tuple) and any(not isinstance(each, int) for each in argnums):
+        raise RuntimeError(f"argnum must be int, got: {argnums}")
+    found = chosen("_slice_argnums", args, argnums)
+    return (found,) if as_tuple and isinstance(argnums, int) else found
+
+
 def replaced(args: tuple[Any, ...], argnums: Any, values: Any) -> tuple[Any, ...]:
     """The arguments with those of `chosen` replaced."""
     made = list(args)

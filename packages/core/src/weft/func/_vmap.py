@@ -14,7 +14,7 @@ from weft._interception.transforms import Level, Wrapped, record_of, settled, wr
 from weft.autograd._function_levels import map_call
 from weft.ops._batching import Batch, rule_for, warn_slow
 from weft.ops.joining import cat, stack
-from weft.utils._pytree import tree_flatten, tree_unflatten
+from weft.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 __all__ = ["BatchLevel", "vmap"]
 
@@ -158,6 +158,58 @@ def vmap(
         return mapped_in_chunks(func, leaves, dims, spec, size, out_dims, randomness, kwargs, chunk_size)
 
     return mapped
+
+
+def chunk_vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", chunks: int = 2
+) -> Callable[..., Any]:
+    """`vmap` in a number of parts of about one size; ``chunk_size`` of `vmap` took its place.
+
+    Examples
+    --------
+    >>> chunk_vmap(lambda x: x.sum(), chunks=2)(weft.ones(5, 3))
+    tensor([3., 3., 3., 3., 3.])
+    """
+
+    @functools.wraps(func)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        size = steps._process_batched_inputs(in_dims, args, func)[0]
+        chunk_size = max(1, -(-size // chunks))
+        return vmap(func, in_dims, out_dims, randomness, chunk_size=chunk_size)(*args, **kwargs)
+
+    return mapped
+
+
+def restore_vmap(func: Callable[..., Any], in_dims: Any, batch_size: int, randomness: str) -> Callable[..., Any]:
+    """A function of values of a `vmap` and their dimensions, inside of which that `vmap` runs again.
+
+    Parameters
+    ----------
+    func : callable
+    in_dims : int, None, or nested containers of them like the arguments
+    batch_size : int
+    randomness : {"error", "different", "same"}
+
+    Returns
+    -------
+    callable
+        Takes the values of all examples; returns those of the results, and the dimension of each, or None.
+    """
+
+    def restored(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        leaves, spec = tree_flatten(args)
+        dims: Any = _broadcast_to_and_flatten(in_dims, spec)
+        with BatchLevel(batch_size, randomness) as level:
+            batched = steps._create_batched_inputs(dims, leaves, level.number, spec)
+            results, out_spec = tree_flatten(func(*batched, **kwargs))
+            places = [0 if isinstance(each, TensorBase) and level.holds(settled(each)) else None for each in results]
+            values = [
+                each if place is None else steps._remove_batch_dim(each, level.number, batch_size, 0)
+                for each, place in zip(results, places)
+            ]
+        return tree_unflatten(values, out_spec), tree_unflatten(places, out_spec)
+
+    return restored
 
 
 def mapped_once(

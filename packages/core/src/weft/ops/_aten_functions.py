@@ -19,6 +19,8 @@ def alias(self: Tensor) -> Any:
 
 def index(self: Tensor, indices: Any) -> Any:
     """The elements at indices; None stands for a whole dimension."""
+    if not indices:
+        raise IndexError("index: at least one index must be provided")
     return self[tuple(slice(None) if each is None else each for each in indices)]
 
 

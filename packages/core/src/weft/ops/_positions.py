@@ -73,6 +73,8 @@ def check_positions(xp: Any, name: str, positions: Any, dim: int, size: int, lea
 
 
 def out_of_bounds(position: int, dim: int, size: int) -> str:
+    if not size:
+        return f"index is out of bounds for dimension with size 0; got {position} for dimension {dim}"
     return f"index {position} is out of bounds for dimension {dim} with size {size} (index out of range in self)"
 
 

@@ -223,6 +223,8 @@ def as_index(value: Any, like: Any, numbers: bool = True) -> Any:
             raise IndexError(
                 f"index: tensors used as indices must be long, int, byte or bool tensors; got {value._key.dtype}"
             )
+        if name == "uint8" and not value._array.ndim:
+            return value.to(bool_)  # type: ignore[attr-defined]
         if name == "uint8":
             warnings.warn(
                 "index: indexing with dtype weft.uint8 is now deprecated, please use a dtype weft.bool instead",
@@ -448,7 +450,7 @@ def put_at(name: str, input: Any, indices: tuple[Any, ...], values: Any, accumul
         return fill_where.op(input, leading(parts[0], input), converted_value(input, values, True).reshape(()))
     _, parsed = divide(input, parts, values)
     if parsed is None:
-        raise IndexError(f"{name}: at least one index must be a tensor")
+        raise RuntimeError(f"{name}: at least one index must be provided, and be a tensor")
     parsed = placed(name, input, parsed)
     place = advanced_shape(input, parsed)
     check_sizes(input, parsed)

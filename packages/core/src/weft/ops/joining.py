@@ -12,6 +12,7 @@ import numpy
 from weft._dtypes.dtypes import int64, result_dtype
 from weft._engine.dimensions import Roll
 from weft._engine.functions import Join
+from weft._engine.tensor import TensorBase
 from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor
 from weft._tensor.interop import tensor
@@ -280,7 +281,7 @@ def _(graph, tensors, dim):
 def at_least(tensors: Any, ndim: int, place: Any) -> Any:
     """Tensors (one, several, or a list) with dimensions added until they have ``ndim``."""
     made = tuple(place(each) if each._array.ndim < ndim else each for each in unpacked(tensors))
-    return made[0] if len(made) == 1 else made
+    return made[0] if len(tensors) == 1 and isinstance(tensors[0], TensorBase) else made
 
 
 def unpacked(tensors: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -121,7 +121,12 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     >>> weft.broadcast_shapes((2, 1), (3,))
     weft.Size([2, 3])
     """
-    listed = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
+    for each in shapes:
+        if not (isinstance(each, Sequence) or hasattr(each, "__index__")):
+            raise RuntimeError(
+                f"broadcast_shapes: Input shapes should be of type ints, a tuple of ints, or a list of ints, got {each}"
+            )
+    listed = [tuple(each) if isinstance(each, Sequence) else (each,) for each in shapes]
     for shape in listed:
         if any(size < 0 for size in shape):
             raise ValueError(

@@ -374,7 +374,12 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     """
     if indices.dtype.category != 1:
         raise TypeError(f"unravel_index: expected 'indices' to be integer dtype, but got {indices.dtype}")
-    sizes = [shape] if isinstance(shape, int) else [int(each) for each in shape]
+    if isinstance(shape, TensorBase) or not (isinstance(shape, Sequence) or hasattr(shape, "__index__")):
+        raise TypeError(f"unravel_index: expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes: Any = shape if isinstance(shape, Sequence) else [shape]
+    for each in sizes:
+        if not hasattr(each, "__index__"):
+            raise TypeError(f"unravel_index: expected 'shape' sequence to only contain ints, but got {type(each)}")
     if any(each < 0 for each in sizes):
         raise ValueError(f"unravel_index: 'shape' cannot have negative values, but got {tuple(sizes)}")
     in_range("unravel_index", indices, math.prod(sizes), 0, ValueError)

@@ -25,7 +25,7 @@ from weft._settings import warn_caller_once
 from weft._tensor.base import Tensor, add_members
 from weft._tensor.conjugation import bits_of, refuse_bits
 from weft._tensor.held_storages import let_go
-from weft._tensor.layout import order_of
+from weft._tensor.layout import channels_last, channels_last_3d, order_of, preserve_format, suggests_channels_last
 from weft.ops._batching import Batch, rule_for
 from weft.ops._declare import ALL_DTYPES, composite, op
 from weft.ops._geometry import (
@@ -805,6 +805,11 @@ def t(input: Tensor) -> Tensor:
     tensor([[1, 3],
             [2, 4]])
     """
+    if input.ndim > 2 and input.is_sparse:
+        raise RuntimeError(
+            f"t: t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {input.sparse_dim()} sparse and "
+            f"{input.dense_dim()} dense dimensions; use transpose()"
+        )
     if input.ndim > 2:
         raise RuntimeError(
             f"t: t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D; use .mT or permute()"
@@ -2141,6 +2146,8 @@ def _resize(input: Tensor, *size: int | Sequence[int], memory_format: MemoryForm
     shape = as_shape("resize_", size)
     if input._requires_grad:
         raise RuntimeError("resize_: cannot resize variables that require grad; resize detach(), or make a new tensor")
+    if memory_format is preserve_format:
+        raise RuntimeError("resize_: Unsupported memory format Preserve; name the one that is meant")
     order = order_of("resize_", memory_format, len(shape))
     if shape == input._array.shape and order is None:
         return input
@@ -2181,15 +2188,17 @@ def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: MemoryForm
     ----------
     input : Tensor
     the_template : Tensor
-        Only its shape matters.
     memory_format : memory_format, optional
-        The order of dimensions in memory; default: contiguous.
+        The order of dimensions in memory; default: contiguous. ``weft.preserve_format`` is the template's.
 
     Examples
     --------
     >>> weft.arange(6).resize_as_(weft.zeros(3))
     tensor([0, 1, 2])
     """
+    if memory_format is preserve_format:
+        lies = suggests_channels_last(the_template._array)
+        memory_format = {4: channels_last, 5: channels_last_3d}[the_template.ndim] if lies else None
     return _resize(input, the_template._array.shape, memory_format=memory_format)
 
 

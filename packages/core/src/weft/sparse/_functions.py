@@ -260,6 +260,11 @@ def permuted(input: Any, *dims: Any) -> Any:
     return made(input._sparse_indices[list(order[:count])], values, size, False)
 
 
+@implements("alias")
+def aliased(input: Any) -> Any:
+    return made(input._sparse_indices, input._inner_values, input.shape, input._sparse_coalesced)
+
+
 @implements("t")
 def matrix_transposed(input: Any) -> Any:
     if input.ndim > 2:

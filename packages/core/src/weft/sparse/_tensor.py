@@ -288,7 +288,8 @@ def to_sparse(input: Any, sparse_dim: int | None = None) -> Any:
         )
     there = input.detach() != 0
     indices = (there.flatten(dims).any(-1) if dims < input.ndim else there).nonzero().t().contiguous()
-    return made(indices, input[tuple(indices)], input.shape, True)
+    values = input[tuple(indices)] if input.ndim else input.expand(indices.shape[1]).clone()
+    return made(indices, values, input.shape, True)
 
 
 def expect_sparse(name: str, *operands: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import weft
@@ -13,6 +13,8 @@ __all__ = [
     "FunctionalModule",
     "FunctionalModuleWithBuffers",
     "combine_state_for_ensemble",
+    "functional_init",
+    "functional_init_with_buffers",
     "make_functional",
     "make_functional_with_buffers",
 ]
@@ -101,3 +103,85 @@ def combine_state_for_ensemble(
     params = tuple(weft.stack(each).detach().requires_grad_() for each in zip(*(m.parameters() for m in models)))
     buffers = tuple(weft.stack(each) for each in zip(*(m.buffers() for m in models)))
     return function, params, buffers
+
+
+def make_functional_deprecated_v1(model: Module) -> tuple[tuple[Any, ...], Callable[..., Any], tuple[str, ...]]:
+    """A module's parameters, a function of parameters and a tuple of inputs, and the parameters' names.
+
+    Raises
+    ------
+    RuntimeError
+        If the module has buffers.
+    """
+    if next(model.buffers(), None) is not None:
+        raise RuntimeError(
+            "make_functional_deprecated_v1(model): `model` has buffers; use make_functional_with_buffers_deprecated_v1"
+        )
+    params, _, function, names, _ = make_functional_with_buffers_deprecated_v1(model)
+    return params, lambda weights, data: function(weights, (), data), names
+
+
+def make_functional_with_buffers_deprecated_v1(
+    model: Module,
+) -> tuple[tuple[Any, ...], tuple[Any, ...], Callable[..., Any], tuple[str, ...], tuple[str, ...]]:
+    """`make_functional_deprecated_v1` for a module with buffers, which are the function's second argument."""
+    function = FunctionalModuleWithBuffers(copy.deepcopy(model))
+    names, buffer_names = function.param_names, function.buffer_names
+
+    def call(weights: Sequence[Any], buffers: Sequence[Any], data: tuple[Any, ...]) -> Any:
+        return function(weights, buffers, *data)
+
+    return tuple(model.parameters()), tuple(model.buffers()), call, names, buffer_names
+
+
+def functional_init(
+    model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu"
+) -> Callable[..., Any]:
+    """A function of a module's arguments that returns what `make_functional_deprecated_v1` does of the module.
+
+    Parameters
+    ----------
+    model_class : type
+    ensemble_shape : () or (n,)
+        With a number, of so many modules; their parameters are stacked.
+    device : device or str
+    """
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        made = models_of(model_class, ensemble_shape, device, args, kwargs)
+        if not ensemble_shape:
+            return make_functional_deprecated_v1(made[0])
+        _, function, names = make_functional_deprecated_v1(model_class(*args, **kwargs))
+        return stacked(each.parameters() for each in made), function, names
+
+    return wrapped
+
+
+def functional_init_with_buffers(
+    model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu"
+) -> Callable[..., Any]:
+    """`functional_init` for modules with buffers."""
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        made = models_of(model_class, ensemble_shape, device, args, kwargs)
+        if not ensemble_shape:
+            return make_functional_deprecated_v1(made[0])
+        of_one = make_functional_with_buffers_deprecated_v1(model_class(*args, **kwargs))
+        params, buffers = stacked(each.parameters() for each in made), stacked(each.buffers() for each in made)
+        return params, buffers, *of_one[2:]
+
+    return wrapped
+
+
+def models_of(model_class: Any, ensemble_shape: tuple[int, ...], device: Any, args: Any, kwargs: Any) -> list[Module]:
+    if len(ensemble_shape) > 1:
+        raise ValueError(f"functional_init: ensemble_shape may have one number at most, got {ensemble_shape}")
+    count = ensemble_shape[0] if ensemble_shape else 1
+    if count <= 0:
+        raise ValueError(f"functional_init: num_models {count} should be > 0")
+    return [model_class(*args, **kwargs).to(device) for _ in range(count)]
+
+
+def stacked(values: Any) -> tuple[Any, ...]:
+    """The values of one name of all modules, in one tensor each."""
+    return tuple(weft.stack(each).detach() for each in zip(*values))

@@ -161,7 +161,7 @@ for _kind, (_parameter, _others) in INFINITE.items():
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _(p: Any, q: Any) -> Tensor:
+def _kl_expfamily_expfamily(p: Any, q: Any) -> Tensor:
     if type(p) is not type(q):
         raise NotImplementedError(
             "The cross KL-divergence between different exponential families cannot be computed using Bregman "

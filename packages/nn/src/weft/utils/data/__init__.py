@@ -3,6 +3,7 @@
 from weft.utils.data._utils.collate import default_collate, default_convert
 from weft.utils.data._utils.worker import get_worker_info
 from weft.utils.data.dataloader import DataLoader
+from weft.utils.data.datapipes import IterDataPipe, MapDataPipe, functional_datapipe
 from weft.utils.data.dataset import (
     ChainDataset,
     ConcatDataset,
@@ -32,6 +33,9 @@ __all__ = [
     "ConcatDataset",
     "ChainDataset",
     "Subset",
+    "IterDataPipe",
+    "MapDataPipe",
+    "functional_datapipe",
     "random_split",
     "Sampler",
     "SequentialSampler",

@@ -22,7 +22,8 @@ from weft.utils.data._utils.shared_memory import SegmentWriter, remove_folders
 
 __all__ = ["End", "Job", "Reset", "Task", "WorkerInfo", "get_worker_info", "run_worker"]
 
-_parent_check_seconds = 5.0
+PARENT_CHECK_SECONDS = 5.0
+_parent_check_seconds = PARENT_CHECK_SECONDS
 _parent_end_seconds = 0.3  # what the parent may take to end of a signal that this process got as well
 
 

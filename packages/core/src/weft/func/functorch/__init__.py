@@ -21,6 +21,8 @@ FunctionalModule FunctionalModuleWithBuffers combine_state_for_ensemble make_fun
 
 def __getattr__(name: str) -> Any:
     """Import what weft-nn has when it is asked for."""
+    if name == "make_fx":
+        return importlib.import_module("weft.fx.experimental.proxy_tensor").make_fx
     if name in _OF_MODULES:
         return getattr(importlib.import_module("weft._functorch.make_functional"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
