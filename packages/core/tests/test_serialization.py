@@ -1,5 +1,6 @@
 """weft.save and weft.load: PyTorch's files both ways, and what a file may not do."""
 
+import contextlib
 import copy
 import copyreg
 import gzip
@@ -23,6 +24,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft._subclasses.fake_tensor import FakeTensorMode
 from weft.serialization._budget import Budget
 from weft.serialization._hashing import Table
 from weft.serialization._scan import _globals
@@ -549,6 +551,21 @@ def test_data_can_be_left_out(old):
     with weft.serialization.skip_data():
         loaded = weft.load(full)
     assert loaded["a"].shape == (3,)  # of any content
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["zip", "before 1.6"])
+def test_fake_tensors_are_written_as_zeros_where_that_is_asked_for(old):
+    with FakeTensorMode():
+        fake = weft.ones(2, 3).t().requires_grad_()
+    with weft.serialization.skip_data(materialize_fake_tensors=True):
+        file = saved({"a": fake, "b": fake}, old=old)
+    loaded = weft.load(file)
+    assert type(loaded["a"]) is weft.Tensor and loaded["a"] is loaded["b"]
+    assert loaded["a"].tolist() == [[0.0, 0.0]] * 3
+    assert loaded["a"].stride() == (1, 3) and loaded["a"].requires_grad
+    for setting in (contextlib.nullcontext(), weft.serialization.skip_data()):
+        with setting, pytest.raises(TypeError, match=r"^save: fake tensors have no values; within .*skip_data"):
+            saved(fake, old=old)
 
 
 def test_other_devices_can_be_registered(monkeypatch):

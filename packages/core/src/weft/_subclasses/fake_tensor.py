@@ -124,6 +124,13 @@ class FakeTensor(Tensor):
         )
 
 
+def zeros_for(tensor: FakeTensor) -> Tensor:
+    """A tensor of zeros with memory, on the device that a fake one names, of its shape, strides and dtype."""
+    with without_mode():
+        made: Tensor = weft.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+        return made.zero_().requires_grad_(tensor.requires_grad)
+
+
 class FakeTensorMode(TorchDispatchMode):
     """Inside of the block new tensors are fake, and operators run on fake tensors.
 

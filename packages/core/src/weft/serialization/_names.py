@@ -29,6 +29,7 @@ from weft._tensor.memory import is_wrapper
 from weft._tensor.size import Size
 from weft._tensor.subclasses import as_subclass
 from weft.serialization._budget import Budget
+from weft.serialization._options import makes_fakes_real
 from weft.serialization._unpickler import ITEM, Builder, SafeUnpickler, check_attribute, described
 from weft.storage import TypedStorage, UntypedStorage, layout_of, tensor_of
 
@@ -104,12 +105,25 @@ def reduce(value: Any) -> Any:
     if isinstance(value, Tensor):
         if value.is_nested:
             raise TypeError("save: nested tensors have no form in the file; save values() and offsets(), or unbind()")
-        return _reduce_sparse(value) if value.layout is not layout.strided else _reduce_tensor(value)
+        return _reduce_sparse(value) if value.layout is not layout.strided else _reduce_tensor(_real(value))
     if isinstance(value, layout.layout):
         return LAYOUT, (f"torch.{value.name}",)
     if isinstance(value, Size):
         return SIZE, (tuple(value),)
     return DEVICE, (value.type,) if value.index is None else (value.type, value.index)
+
+
+def _real(tensor: Any) -> Any:
+    """The tensor; of a fake one a tensor of zeros, where that is asked for."""
+    fakes = sys.modules.get("weft._subclasses.fake_tensor")
+    if fakes is None or not isinstance(tensor, fakes.FakeTensor):
+        return tensor
+    if not makes_fakes_real():
+        raise TypeError(
+            "save: fake tensors have no values; within serialization.skip_data(materialize_fake_tensors=True) they are "
+            "written as tensors of zeros"
+        )
+    return fakes.zeros_for(tensor)
 
 
 def _reduce_sparse(tensor: Any) -> tuple[Any, ...]:

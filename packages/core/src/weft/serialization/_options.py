@@ -110,7 +110,7 @@ class skip_data:
     Parameters
     ----------
     materialize_fake_tensors : bool, default False
-        Accepted and not used: weft has no fake tensors.
+        Write fake tensors as tensors of zeros, which are made on their devices. Without it `save` refuses them.
 
     Examples
     --------
@@ -127,17 +127,23 @@ class skip_data:
         self.materialize_fake_tensors = materialize_fake_tensors
 
     def __enter__(self) -> None:
-        self._before, _here.skips = skips_data(), True
+        self._before = skips_data(), makes_fakes_real()
+        _here.skips, _here.makes_fakes_real = True, self.materialize_fake_tensors
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _here.skips = self._before
+        _here.skips, _here.makes_fakes_real = self._before
 
 
 def skips_data() -> bool:
     """Whether this thread is within `skip_data`."""
     return getattr(_here, "skips", False)
+
+
+def makes_fakes_real() -> bool:
+    """Whether this thread is within `skip_data` with ``materialize_fake_tensors``."""
+    return getattr(_here, "makes_fakes_real", False)
 
 
 def check_module_version_greater_or_equal(
