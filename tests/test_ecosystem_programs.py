@@ -35,3 +35,9 @@ def test_no_printed_number_is_rounded_so_far_that_a_rounding_edge_exceeds_the_to
     rounded = [(node, digits(node)) for node in ast.walk(tree)]
     coarse = [node.lineno for node, number in rounded if number is not None and number < DIGITS]
     assert not coarse, f"lines {coarse} of {path.name} print fewer than {DIGITS} digits"
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_names_the_version_of_each_library(path):
+    (dependencies,) = re.findall(r"^# dependencies = (\[.*\])$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    assert all("==" in each for each in ast.literal_eval(dependencies)), dependencies

@@ -1,7 +1,7 @@
 """Sparse tensors inside of libraries: an adapter of few weights, an optimizer of embeddings, scores of clusterings."""
 
 # /// script
-# dependencies = ["peft==0.21.2", "torch-optimizer", "torchmetrics==1.9.0"]
+# dependencies = ["peft==0.21.2", "torch-optimizer==0.3.0", "torchmetrics==1.9.0"]
 # ///
 
 import torch

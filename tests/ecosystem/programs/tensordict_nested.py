@@ -1,7 +1,7 @@
 """TensorDict: batches of entries of several lengths as nested tensors."""
 
 # /// script
-# dependencies = ["tensordict"]
+# dependencies = ["tensordict==0.15.3"]
 # ///
 
 import torch
