@@ -510,3 +510,42 @@ def test_dynamic_rounding_is_chosen_by_type_or_name_and_of_a_packed_sequence_too
     assert found["second"](weft.zeros(1, 2)).isfinite().all() and found["second"](weft.zeros(0, 2)).shape == (0, 2)
     with pytest.raises(ValueError, match=r"qint8, not weft.float16"):
         quantize_dynamic(model, dtype=weft.float16)
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64, weft.float16, weft.bfloat16])
+def test_fake_quantization_rounds_limits_and_passes_gradients_inside(dtype):
+    numbers = [-3.0, -0.25, -0.24, 0.0, 0.26, 0.5, 10.0, math.nan, math.inf, -math.inf]
+    x = weft.tensor(numbers, dtype=dtype, requires_grad=True)
+    expected = weft.tensor([-3.0, 0.0, 0.0, 0.0, 0.5, 0.5, 1.5, -3.0, 1.5, -3.0], dtype=dtype)
+    for scale, zero_point in ((0.5, 2), (weft.tensor(0.5), weft.tensor(2)), (weft.tensor([0.5]), weft.tensor([2.0]))):
+        y = weft.fake_quantize_per_tensor_affine(x, scale, zero_point, -4, 5)
+        assert weft.equal(y, expected) and y.dtype is dtype
+        (grad,) = weft.autograd.grad(y.sum(), x)
+        assert grad.tolist() == [1.0] * 6 + [0.0] * 4
+    assert weft.fake_quantize_per_tensor_affine(weft.empty(0, 2, dtype=dtype), 0.5, 0, 0, 1).shape == (0, 2)
+    rows = weft.tensor([[0.3, 0.8, 9.0], [0.3, 0.8, 9.0]], dtype=dtype)
+    points = weft.tensor([0, 1], dtype=weft.int32)
+    for axis, given in ((0, rows), (-1, rows.mT)):
+        y = weft.fake_quantize_per_channel_affine(given, weft.tensor([0.5, 0.25]), points, axis, -4, 5)
+        assert weft.equal(y if axis == 0 else y.mT, weft.tensor([[0.5, 1.0, 2.5], [0.25, 0.75, 1.0]], dtype=dtype))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda f, g, x: f(x, 0.5, 2, 5, 4), "`quant_min` should be less than or equal to `quant_max`"),
+        (lambda f, g, x: f(x, 0.5, 9, -4, 5), "`zero_point` must be between"),
+        (lambda f, g, x: f(x, weft.ones(2), 0, -4, 5), "2 elements cannot be converted"),
+        (lambda f, g, x: g(x, weft.ones(3), weft.zeros(3, dtype=weft.int32), 0, -4, 5), "not consistent"),
+        (lambda f, g, x: g(x, weft.ones(2), weft.zeros(2, dtype=weft.int64), 0, -4, 5), "found Long"),
+        (lambda f, g, x: g(x, weft.ones(2).double(), weft.zeros(2, dtype=weft.int32), 0, -4, 5), "found Double"),
+        (lambda f, g, x: g(x, weft.ones(1), weft.zeros(2, dtype=weft.int32), 0, -4, 5), "same dimensions"),
+        (lambda f, g, x: g(x, weft.ones(1, 2), weft.zeros(2, dtype=weft.int32), 0, -4, 5), "1-D"),
+        (lambda f, g, x: g(x, weft.ones(2), weft.zeros(2, dtype=weft.int32) + 9, 0, -4, 5), "`zero_point` must be"),
+    ],
+)
+def test_fake_quantization_refuses_what_does_not_fit(call, words):
+    with pytest.raises(RuntimeError, match=words):
+        call(weft.fake_quantize_per_tensor_affine, weft.fake_quantize_per_channel_affine, weft.ones(2, 4))
+    with pytest.raises(NotImplementedError, match="Int"):
+        weft.fake_quantize_per_tensor_affine(weft.ones(2, dtype=weft.int32), 0.5, 0, 0, 1)

@@ -110,6 +110,8 @@ from weft._devices.cpu_threads import set_num_threads as set_num_threads
 from weft._tensor.printing import set_printoptions as set_printoptions
 from weft.random import set_rng_state as set_rng_state
 from weft._tensor.interop import tensor as tensor
+from weft.ao.fake_quantize import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine
+from weft.ao.fake_quantize import fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
 from weft.nn.compiled import ScriptModule as ScriptModule
 from weft.nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
 from weft.nn.functional import avg_pool1d as avg_pool1d

@@ -1,6 +1,7 @@
 """What weft-nn adds to the top level of `weft`, by the module that has it: PyTorch's functions of neural networks."""
 
 NAMES = {
+    "weft.ao.fake_quantize": "fake_quantize_per_channel_affine fake_quantize_per_tensor_affine",
     "weft.nn.compiled": "ScriptModule",
     "weft.nn.functional": """
 adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d

@@ -8,12 +8,12 @@ from typing import Any
 
 import weft
 from weft import Tensor, tensor, uint8
+from weft.ao import fake_quantize
 from weft.ao.quantization.observer import (
     MovingAverageMinMaxObserver,
     MovingAveragePerChannelMinMaxObserver,
     Prepared,
 )
-from weft.autograd import Function
 from weft.nn.module import Module
 
 __all__ = [
@@ -72,21 +72,6 @@ class FakeQuantizeBase(ABC, Module):
     def with_args(cls, **kwargs: Any) -> Prepared:
         """Return the class with some of its arguments."""
         return Prepared(partial(cls, **kwargs))
-
-
-class _Rounding(Function):
-    """Round to integers and back. The gradient is that of the identity, and 0 where numbers are outside."""
-
-    @staticmethod
-    def forward(ctx: Any, input: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:
-        steps = (input * scale.reciprocal()).round() + zero_point
-        ctx.save_for_backward((steps >= low) & (steps <= high))
-        return (steps.clamp(low, high) - zero_point) * scale
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        (inside,) = ctx.saved_tensors
-        return grads[0] * inside, None, None, None, None
 
 
 class FakeQuantize(FakeQuantizeBase):
@@ -167,7 +152,7 @@ class FakeQuantize(FakeQuantizeBase):
             return X
         along = [-1 if dim == self.ch_axis else 1 for dim in range(X.ndim)] if self.is_per_channel else []
         scale, zero_point = self.scale.reshape(along), self.zero_point.reshape(along)
-        made: Tensor = _Rounding.apply(X, scale, zero_point, self.quant_min, self.quant_max)
+        made: Tensor = fake_quantize.FakeQuantize.apply(X, scale, zero_point, self.quant_min, self.quant_max)
         return made
 
     def extra_repr(self) -> str:
