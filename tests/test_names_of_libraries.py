@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 import weft
 from weft.testing._internal import common_utils
+from weft.utils import _pytree
+from weft.utils.checkpoint import get_device_states
 
 NAMES = {  # from a library to what it takes
     "fvcore": ["weft.jit._overload_method"],
@@ -20,6 +23,27 @@ NAMES = {  # from a library to what it takes
     "timm": ["weft.hub._get_torch_home"],
     "torchio": ["weft.hub.tqdm"],
     "transformers": ["weft.onnx.symbolic_helper.cast_pytorch_to_onnx"],
+}
+
+
+DYNAMO = weft._dynamo
+HOLDS = {  # from a library to what it relies on
+    "accelerate, kornia and transformers": lambda: DYNAMO.config.capture_scalar_outputs is False,
+    "diffusers": lambda: weft.compiler.cudagraph_mark_step_begin() is None,
+    "kornia": lambda: (
+        DYNAMO.mark_dynamic(weft.ones(2), 0) is None
+        and DYNAMO.config.recompile_limit > 0
+        and DYNAMO.config.capture_dynamic_output_shape_ops is False
+    ),
+    "kornia's attention": lambda: weft.backends.cuda.enable_flash_sdp(weft.backends.cuda.flash_sdp_enabled()) is None,
+    "lightning": lambda: [weft._utils._element_size(each) for each in (weft.bfloat16, weft.complex128)] == [2, 16],
+    "pyro, kornia and keras": lambda: issubclass(weft.jit.TracerWarning, Warning),
+    "sentence-transformers": lambda: weft.utils.checkpoint.set_device_states(*get_device_states(weft.ones(2))) is None,
+    "tensordict": lambda: _pytree.is_structseq_instance(time.gmtime(0)) and not _pytree.is_structseq_instance((1, 2)),
+    "timm": lambda: DYNAMO.config.cache_size_limit > 0 and weft.compiler.is_exporting() is False,
+    "torchvision": lambda: DYNAMO.utils.is_compile_supported("cpu") is False,
+    "transformers": lambda: DYNAMO.mark_static_address(weft.ones(2)) is None,
+    "ultralytics and open_clip": lambda: DYNAMO.config.optimize_ddp is True,
 }
 
 
@@ -47,6 +71,32 @@ def test_a_name_is_there_for_a_library(library, name):
         for part in home.split(".")[1:]:
             found = getattr(found, part)
     assert getattr(found, last) is not None, library
+
+
+@pytest.mark.parametrize("library", HOLDS)
+def test_what_a_library_asks_is_answered(library):
+    assert HOLDS[library]()
+
+
+def test_operations_of_a_module_are_no_empty_list():
+    with pytest.raises(NotImplementedError, match=r"weft\.export\.export"):
+        weft.jit.export_opnames(weft.nn.ReLU())
+
+
+def test_trl_knows_which_backward_pass_runs_and_where_it_is():
+    """Its offloading of activations asks in the hooks of saved tensors."""
+    seen = []
+
+    def unpack(packed):
+        seen.append((weft._C._current_graph_task_id(), weft._C._current_autograd_node().name()))
+        return packed
+
+    with weft.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, unpack):
+        y = weft.ones(2, requires_grad=True).exp().sin().sum()
+    assert weft._C._current_graph_task_id() == -1 and weft._C._current_autograd_node() is None
+    y.backward()
+    assert [name for _, name in seen] == ["SinBackward0", "ExpBackward0"]
+    assert len({number for number, _ in seen}) == 1 and seen[0][0] >= 0
 
 
 def test_flags_of_backends_are_set_in_monais_block():

@@ -338,9 +338,18 @@ def run_frozen_optimizations(mod: Any, optimize_numerics: bool = True, preserved
     """Do nothing: there are none."""
 
 
-def export_opnames(m: Any) -> list[str]:
-    """Empty: a module that is not compiled has no list of its operations."""
-    return []
+def export_opnames(m: Any) -> NoReturn:
+    """Refused.
+
+    Raises
+    ------
+    NotImplementedError
+        A module has no list of its operations.
+    """
+    raise NotImplementedError(
+        "jit.export_opnames: weft makes no graphs of TorchScript; the operations of a module are in "
+        "weft.export.export(module, args).graph"
+    )
 
 
 def save(m: Any, f: Any, _extra_files: Any = None) -> None:
