@@ -6,7 +6,7 @@ import pytest
 import weft
 import weft.nn.functional as F
 from weft import nn
-from weft.backend import Backend, KernelCall
+from weft.backend import Backend, KernelCall, destination
 from weft.backend_cpu import CPUBackend, libraries
 from weft.backend_cpu.compiled import has_numba
 from weft.backend_cpu.compiled.codegen.elementwise import scalar_function
@@ -161,6 +161,22 @@ def choices(pairs):
     return weft.where(x * 2.0 > y, x.abs(), y)
 
 
+@program(1, special)
+def limits(pairs):
+    x, y = pairs
+    return (x * 2.0).clamp(-1.0, 3.0) + y.clamp(min=-2.0).clamp(max=weft.tensor(5.0))
+
+
+@program(1, BIG)
+def powers(x):
+    return (x.pow(2) + x.pow(3.0)).pow(-1) * x
+
+
+@program(1, normal(70, 1000), lambda: weft.rand(70, 1000) < 0.5)
+def filled_by_a_mask(x, mask):
+    return (x / 8.0).masked_fill(mask, float("-inf")).abs()
+
+
 @program(1, lambda: weft.randint(-(2**31), 2**31, (7000,)).to(weft.int32), lambda: weft.full((7000,), 3).to(weft.int32))
 def integers_that_wrap_around(x, y):
     return (x * y - y) * x
@@ -235,7 +251,7 @@ def tuple_of(result):
 
 
 def loops_of(function):
-    return weft.compiler.explain(function).count("one loop: ")
+    return weft.compiler.explain(function).count("one call: ")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -250,6 +266,78 @@ def test_fused_calls_give_the_bits_of_single_ones(name):
     results = [tuple_of(captured(*batch)) for batch in batches]
     assert [bits(each) for each in results] == expected  # all of them, also those that were there before later calls
     assert loops_of(captured) == (loops if has_numba() else 0), weft.compiler.explain(captured)
+
+
+def test_updates_of_buffers_are_fused():
+    def run(capture):
+        weft.manual_seed(0)
+        buffer, count = weft.randn(50, 30), weft.zeros(50, 30, dtype=weft.float64)
+        column = weft.randn(30, 50).t()
+
+        def step(x, y):
+            batch = x * y
+            buffer.mul_(0.9)
+            buffer.add_(batch * 0.1)
+            count.add_(1.0).div_(1.5)
+            column.sub_(batch).mul_(batch)
+            own = batch + 1.0
+            own.mul_(batch)
+            own.add_(buffer[0])  # a view of what is written to
+            own.mul_(2.0).sub_(0.5)
+            return own, batch
+
+        called = weft.compile(step, fullgraph=True) if capture else step
+        results = [bits(called(weft.randn(50, 30), weft.randn(50, 30))) for _ in range(12)]
+        return results, bits([buffer, count, column]), [buffer._version, count._version], called
+
+    *expected, _ = run(capture=False)
+    *found, called = run(capture=True)
+    assert found == expected
+    assert not has_numba() or "core::mul_, %" in weft.compiler.explain(called)
+    assert loops_of(called) == (4 if has_numba() else 0), weft.compiler.explain(called)
+
+
+def test_a_batch_norm_step_with_fused_statistics_is_the_eager_one():
+    def run(capture):
+        weft.manual_seed(0)
+        model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 3))
+        optimizer = weft.optim.SGD(model.parameters(), lr=0.1)
+        x, y = weft.randn(8, 1, 8, 8), weft.randint(0, 3, (8,))
+
+        def step():
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        called = weft.compile(step, fullgraph=True) if capture else step
+        losses = [called().item() for _ in range(CALLS)]
+        return losses, bits(list(model.buffers())), [each._version for each in model.buffers()], called
+
+    *expected, _ = run(capture=False)
+    *found, called = run(capture=True)
+    assert found == expected
+    assert loops_of(called) == (2 if has_numba() else 0), weft.compiler.explain(called)
+
+
+def test_an_update_writes_into_its_array():
+    if not has_numba():
+        pytest.skip("without Numba there are no other loops than the prebuilt ones")
+    buffer, batch = np.ones((20, 30), np.float32), np.full((20, 30), 3, np.float32)
+    scaled, part = buffer * 2.0, batch * 0.5
+    calls = [
+        KernelCall("core::mul", (buffer, 2.0), scaled),
+        KernelCall("core::mul", (batch, 0.5), part),
+        KernelCall("core::add", (scaled, part), scaled + part),
+    ]
+    kernel = weft.plugins.backend("cpu").fused_kernel(calls, [buffer, batch], print, 1)
+    destination.op, destination.array = "fused", buffer
+    try:
+        assert kernel(buffer, batch) is buffer
+    finally:
+        destination.array = None
+    assert (buffer == 3.5).all()
 
 
 def test_a_loop_runs_and_not_the_calls():

@@ -204,8 +204,9 @@ class Segment:
         self.made: set[int] = set()
         self.last: dict[int, int] = {}
         self.inputs: dict[int, None] = {}
-        self.chains = {id(each.calls[-1]): each for each in chains}
-        self.fused = {id(call) for each in chains if each.kernel is not None for call in each.calls}
+        self.chains = {id(each.replaced[-1]): each for each in chains}
+        self.fused = {id(call) for each in chains if each.kernel is not None for call in each.replaced}
+        self.updates = {id(each.replaced[0]): each for each in chains if each.kernel is None and each.target}
         for call in calls:
             if isinstance(call, Outside):
                 self.add_outside(call)
@@ -273,6 +274,10 @@ class Segment:
 
     def add_call(self, call: Call) -> None:
         """Add a call, unless it runs with those of its chain."""
+        update = self.updates.get(id(call))
+        if update is not None:  # which is compared: of the array as it is before
+            target = update.target.number
+            self.lines.append(f"b{target} = {self.array(target, len(self.lines))}.copy()")
         if id(call) not in self.fused:
             self.add(call)
         chain = self.chains.get(id(call))
@@ -282,14 +287,21 @@ class Segment:
     def add_chain(self, chain: Any) -> None:
         """Add a chain's kernel behind its last call, to be compared, or in the place of all of them."""
         line = len(self.lines)
+        inputs = [self.array(slot, line) for slot in chain.inputs]
+        target = None if chain.target is None else self.array(chain.target.number, line)
         if chain.kernel is None:
-            self.names[f"k{line}"], slots, result = chain.compare, [chain.result, *chain.inputs], "_"
+            function, before = chain.compare, inputs
+            if target is not None:
+                before = [f"b{chain.target.number}" if each == target else each for each in inputs]
+            args, result = [target or self.array(chain.result, line), *before], "_"
+        elif target is not None:
+            function, args, result = chain.update, [target, *inputs], "_"
         else:
-            self.names[f"k{line}"], slots, result = chain.kernel, chain.inputs, f"s{chain.result}"
+            function, args, result = chain.kernel, inputs, f"s{chain.result}"
             self.made.add(chain.result)
             self.last[chain.result] = line
-        args = ", ".join(self.array(slot, line) for slot in slots)
-        self.lines.append(f"{result} = k{line}({args})")
+        self.names[f"k{line}"] = function
+        self.lines.append(f"{result} = k{line}({', '.join(args)})")
 
     def add(self, call: Call) -> None:
         line = len(self.lines)

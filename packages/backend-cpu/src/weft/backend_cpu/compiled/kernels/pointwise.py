@@ -83,6 +83,16 @@ scalar_calls: dict[tuple[str, str], Callable[..., ScalarCall | None]] = {}
 """By op and dtype, what makes a `ScalarCall` of the arguments of a call; None for those that are not taken."""
 
 
+def scalar_call(name: str, dtypes: str) -> Callable[[Any], Any]:
+    """Register what makes a `ScalarCall` of the arguments of an op's kernel, where that runs a scalar function."""
+
+    def register(function: Any) -> Any:
+        scalar_calls.update(((name, element), function) for element in dtypes.split())
+        return function
+
+    return register
+
+
 def elementwise_kernel(
     name: str,
     formula: Callable[..., Any],
@@ -109,12 +119,10 @@ def elementwise_kernel(
     key, count = scalar_function(name, formula), formula.__code__.co_argcount
     given = options.get("operands", operands_of)
 
-    def scalar_call(*args: Any) -> ScalarCall | None:
+    @scalar_call(name, f"{dtypes} {HALF}")
+    def call_of(*args: Any) -> ScalarCall | None:
         found = given(args) if len(args) == count else None
         return None if found is None else ScalarCall(key, found)
-
-    for element in f"{dtypes} {HALF}".split():
-        scalar_calls[name, element] = scalar_call
 
     @register_kernel(name, dtypes=dtypes, min_size=min_size, halves=True, bitwise=bitwise)
     def make(generic: Any) -> Any:
@@ -198,17 +206,24 @@ def choice(args: tuple[Any, ...]) -> list[Any] | None:
 elementwise_kernel("core::where", lambda a, b, c: b if a else c, ALL, operands=choice, min_size=MIN_SIZE, bitwise=True)
 
 
+FILL = scalar_function("core::masked_fill", lambda a, b, c: c if b else a)
+
+
 @register_kernel("core::masked_fill", dtypes=ALL, min_size=MIN_SIZE, halves=True, bitwise=True)
 def masked_fill_kernel(generic: Any) -> Any:
-    key = scalar_function("core::masked_fill", lambda a, b, c: c if b else a)
-
     def run(x: Any, mask: Any, value: Any) -> Any:
         if not x.flags.c_contiguous or mask.dtype != BOOL:  # the results' dimensions are in order in memory
             return generic(x, mask, value)
-        made = run_elementwise(key, [x, mask, np.asarray(value, x.dtype)], x.dtype)
+        made = run_elementwise(FILL, [x, mask, np.asarray(value, x.dtype)], x.dtype)
         return generic(x, mask, value) if made is None else made
 
     return run
+
+
+@scalar_call("core::masked_fill", f"{REAL} {HALF}")
+def fill_call(x: Any, mask: Any, value: Any) -> ScalarCall | None:
+    filled = operands_of((x, value))
+    return ScalarCall(FILL, [x, mask, filled[1]]) if filled is not None and mask.dtype == BOOL else None
 
 
 @mathematics.function
@@ -218,15 +233,23 @@ def limited(a, b, c):
     return c if a > c or c != c else a
 
 
+AT_LEAST = scalar_function("core::clamp min", at_least)
+AT_MOST = scalar_function("core::clamp max", at_most)
+BETWEEN = scalar_function("core::clamp both", lambda a, b, c: limited(a, b, c))
+
+
+@scalar_call("core::clamp", f"{REAL} {HALF}")
+def clamp_call(x: Any, low: Any, high: Any) -> ScalarCall | None:
+    key = BETWEEN if low is not None and high is not None else AT_MOST if low is None else AT_LEAST
+    operands = operands_of(tuple(each for each in (x, low, high) if each is not None))
+    return None if operands is None else ScalarCall(key, operands)
+
+
 @register_kernel("core::clamp", dtypes=REAL, min_size=MIN_SIZE_SIMPLE, halves=True)
 def clamp_kernel(generic: Any) -> Any:
-    least = scalar_function("core::clamp min", at_least)
-    most = scalar_function("core::clamp max", at_most)
-    both = scalar_function("core::clamp both", lambda a, b, c: limited(a, b, c))
-
-    of_least = run_of(least, 2, lambda x, low: generic(x, low, None))
-    of_most = run_of(most, 2, lambda x, high: generic(x, None, high))
-    of_both = run_of(both, 3, generic)
+    of_least = run_of(AT_LEAST, 2, lambda x, low: generic(x, low, None))
+    of_most = run_of(AT_MOST, 2, lambda x, high: generic(x, None, high))
+    of_both = run_of(BETWEEN, 3, generic)
 
     def run(x: Any, low: Any, high: Any) -> Any:
         if low is not None and high is not None:
@@ -236,7 +259,7 @@ def clamp_kernel(generic: Any) -> Any:
     return run
 
 
-POWERS = {  # exponents whose powers need no logarithm
+FORMULAS_OF_POWERS: dict[float, Any] = {  # for exponents whose powers need no logarithm
     2.0: lambda a: a * a,
     3.0: lambda a: a * a * a,
     4.0: lambda a: (a * a) * (a * a),
@@ -244,6 +267,12 @@ POWERS = {  # exponents whose powers need no logarithm
     -2.0: lambda a: like(a, 1.0) / (a * a),
     0.5: lambda a: math.sqrt(a),
 }
+POWERS = {exponent: scalar_function(f"pow {exponent}", formula) for exponent, formula in FORMULAS_OF_POWERS.items()}
+
+
+@scalar_call("core::pow", f"{REAL} {HALF}")
+def power_call(x: Any, exponent: Any) -> ScalarCall | None:
+    return ScalarCall(POWERS[exponent], [x]) if type(exponent) in (float, int) and exponent in POWERS else None
 
 
 def is_single(x: Any) -> bool:
@@ -253,14 +282,13 @@ def is_single(x: Any) -> bool:
 
 @register_kernel("core::pow", dtypes=REAL, min_size=MIN_SIZE, halves=True)
 def pow_kernel(generic: Any) -> Any:
-    keys = {exponent: scalar_function(f"pow {exponent}", formula) for exponent, formula in POWERS.items()}
     of_single = run_of(scalar_function("core::pow", lambda a, b: single_power(a, b)), 2, generic, cost=20)
 
     def run(x: Any, exponent: Any) -> Any:
         made = None
         if isinstance(exponent, float | int):
-            if exponent in keys:
-                made = run_elementwise(keys[exponent], [x], x.dtype)
+            if exponent in POWERS:
+                made = run_elementwise(POWERS[exponent], [x], x.dtype)
             elif is_single(x):
                 made = of_single(x, exponent)
         elif is_single(exponent) and (isinstance(x, float | int) or is_single(x)):
