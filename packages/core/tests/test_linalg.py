@@ -641,3 +641,22 @@ def test_functions_of_matrices_name_the_shapes_that_they_want():
         weft.linalg.tensorsolve(weft.ones(2, 3, 6), weft.ones(2, 2))
     with pytest.raises(RuntimeError, match="dim must be a 2-tuple"):
         weft.linalg.norm(weft.ones(3, 3), "nuc", 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: weft.linalg.lstsq(weft.ones(3), weft.ones(3, 1)), "input must have at least 2 dimensions"),
+        (lambda: weft.linalg.lstsq(weft.ones(3, 2), weft.tensor(1.0)), "other must have at least 1 dimension"),
+        (lambda: weft.linalg.lstsq(weft.ones(3, 2), weft.ones(2)), r"size\(-2\) should match other.size\(-1\)"),
+        (lambda: weft.linalg.vector_norm(weft.ones(2), dtype=weft.int32), "floating point or complex, but got Int"),
+        (lambda: weft.linalg.vector_norm(weft.ones(2), dtype=weft.complex64), "should be real for real inputs"),
+        (lambda: weft.linalg.cond(weft.eye(2), p="x"), "linalg.cond got an invalid norm type: x"),
+        (lambda: weft.linalg.matrix_rank(weft.eye(2), rtol=weft.tensor(1j)), "rtol tensor of complex type"),
+        (lambda: weft.linalg.pinv(weft.eye(2), atol=weft.tensor(1j)), "atol tensor of complex type"),
+        (lambda: weft.linalg.eig(weft.full((2, 2), float("nan"))), "torch.linalg.eig: input tensor should not contain"),
+    ],
+)
+def test_refusals_say_what_programs_look_for(call, said):
+    with pytest.raises(RuntimeError, match=said):
+        call()

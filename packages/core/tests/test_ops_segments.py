@@ -48,7 +48,7 @@ def test_segments_without_elements_have_the_mean_nan():
 
 
 def test_lengths_that_do_not_add_up_are_refused():
-    with pytest.raises(RuntimeError, match=r"segment_reduce.*axis 0, 3"):
+    with pytest.raises(RuntimeError, match=r"segment_reduce.*rows of lengths along axis to sum.*Axis 0 has size 3"):
         weft.segment_reduce(weft.ones(3), "sum", lengths=weft.tensor([1, 1]))
 
 
@@ -115,3 +115,19 @@ def test_all_that_take_part_in_an_extreme_that_is_nan_get_nan(name, reduce):
         assert of_input.isnan().tolist() == [True, False]
         assert of_source.isnan().tolist() == [True, True, False]
         assert of_input[1].item() + of_source[2].item() == 1
+
+
+def test_segments_by_offsets_need_not_cover_the_axis():
+    x = weft.arange(4.0, requires_grad=True)
+    middle = weft.segment_reduce(x, "sum", offsets=weft.tensor([1, 2, 3]))
+    assert middle.tolist() == [1, 2]
+    middle.sum().backward()
+    assert x.grad.tolist() == [0, 1, 1, 0]
+    assert weft.segment_reduce(x, "max", offsets=weft.tensor([0, 3])).tolist() == [2]
+    assert weft.segment_reduce(x, "sum", offsets=weft.tensor([2, 2])).tolist() == [0]
+
+
+@pytest.mark.parametrize("offsets", [[0, 5], [-1, 4], [3, 1], [0, 3, 2, 4]])
+def test_segments_that_leave_the_axis_or_run_backwards_are_refused(offsets):
+    with pytest.raises(RuntimeError, match="segment_reduce"):
+        weft.segment_reduce(weft.arange(4.0), "sum", offsets=weft.tensor(offsets))

@@ -538,7 +538,7 @@ def test_files_can_be_mapped_so_that_writing_changes_them(tmp_path):
         weft.load(path, mmap=True)[0] = 7.0
     assert weft.serialization.get_default_mmap_options() == mmap.MAP_PRIVATE
     assert weft.load(path, mmap=True).tolist() == [7.0, 0.0]
-    with pytest.raises(ValueError, match=r"^set_default_mmap_options: expected .*MAP_PRIVATE"):
+    with pytest.raises(ValueError, match=r"in function set_default_mmap_options, expected .*MAP_PRIVATE"):
         weft.serialization.set_default_mmap_options(12345)
 
 
@@ -1126,3 +1126,13 @@ def test_another_modules_pickler_says_how_others_are_reduced():
     assert (found["f"], found["x"].tolist(), found["kind"]) == ("a function", [1.0, 1.0], weft.Tensor)
     with pytest.raises(ValueError, match="one whose Pickler has reducer_override"):
         weft.save(1, io.BytesIO(), pickle_module=types.ModuleType("another"))
+
+
+def test_zip_archives_are_known_by_their_first_bytes():
+    file = io.BytesIO(b"--")
+    file.seek(2)
+    weft.save(weft.ones(2), file)
+    for start, found in ((2, True), (0, False)):
+        file.seek(start)
+        assert weft.serialization._is_zipfile(file) is found
+        assert file.tell() == start

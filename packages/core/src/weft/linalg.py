@@ -300,7 +300,10 @@ def lstsq(
     """
     name = "linalg.lstsq"
     check_dtype(name, input, b)
-    check_matrix(name, input)
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions; got shape {tuple(input.shape)}")
+    if not b.ndim:
+        raise RuntimeError(f"{name}: other must have at least 1 dimension; got a number")
     if not 0 <= input.ndim - b.ndim <= 1:
         raise RuntimeError(
             f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1; got "
@@ -315,7 +318,8 @@ def lstsq(
     columns = b.unsqueeze(-1) if is_vector else b
     if columns.ndim < 2 or columns.shape[-2] != input.shape[-2]:
         raise RuntimeError(
-            f"{name}: input.size(-2) should match other.size(-2); got shapes {tuple(input.shape)} and {tuple(b.shape)}"
+            f"{name}: input.size(-2) should match other.size({-1 if b.ndim < input.ndim else -2}); got shapes "
+            f"{tuple(input.shape)} and {tuple(b.shape)}"
         )
     broadcast_shapes(name, [input.shape[:-2], columns.shape[:-2]])
     atol, rtol = tolerances(name, input, None, None if driver == "gels" else rcond)
@@ -571,7 +575,7 @@ def check_finite(name: str, input: Any) -> None:
     """Eigenvalues are those of finite square matrices."""
     check_square(name, input)
     if values_known(input) and not input.isfinite().all():
-        raise RuntimeError(f"{name}: input tensor should not contain infs or NaNs.")
+        raise RuntimeError(f"torch.{name}: input tensor should not contain infs or NaNs.")
 
 
 @composite(out="exact")
@@ -927,7 +931,7 @@ def cond(input: Tensor, p: float | str | None = None) -> Tensor:
     """
     check_matrix("linalg.cond", input)
     if p not in (None, *ORDERS):
-        raise RuntimeError(f"linalg.cond: got an invalid norm type: {p}; it takes {', '.join(map(str, ORDERS))}")
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}; it takes {', '.join(map(str, ORDERS))}")
     if p is None or p in (2, -2):
         values = decompositions.singular_values(input)
         if not input.numel():
@@ -953,10 +957,11 @@ def in_dtype(name: str, x: Any, dtype: Any) -> Any:
             f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype.scalar_type_name}"
         )
     if dtype is not None:
-        if x._key.is_complex and not dtype.is_complex:
-            raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {dtype}")
-        if not x._key.is_complex and not dtype.is_floating_point:
-            raise RuntimeError(f"{name}: dtype should be floating point for real inputs, but got {dtype}")
+        if not (dtype.is_floating_point or dtype.is_complex):
+            raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype.scalar_type_name}")
+        if x._key.is_complex != dtype.is_complex:
+            kind = "complex" if x._key.is_complex else "real"
+            raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype.scalar_type_name}")
         if promote_types(x.dtype, dtype) is not dtype:
             raise RuntimeError(
                 f"{name}: the dtype of the input ({x.dtype.scalar_type_name}) should be convertible without narrowing "

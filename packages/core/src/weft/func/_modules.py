@@ -96,7 +96,7 @@ def replaced_tensors(module: Any, given: dict[str, Any], tie_weights: bool, stri
     }
     wanted = with_tied(own, given) if tie_weights else dict(given)
     if strict:
-        check_names(own, wanted)
+        check_names(module, own, wanted)
     kept: list[tuple[Any, str, str, Any]] = []
     try:
         for name, tensor in wanted.items():
@@ -154,14 +154,14 @@ def swapped(owner: Any, name: str, tensor: Any) -> Any:
     return before
 
 
-def check_names(own: dict[str, Any], given: dict[str, Any]) -> None:
+def check_names(module: Any, own: dict[str, Any], given: dict[str, Any]) -> None:
     """Raise RuntimeError unless the names are all those of the module."""
     unknown = sorted(set(given) - set(own))
     missing = sorted(set(own) - set(given))
     if unknown or missing:
         lists = [("Unexpected", unknown), ("Missing", missing)]
         found = "\n\t".join(f"{what} key(s): {', '.join(map(repr, names))}." for what, names in lists if names)
-        raise RuntimeError(f"functional_call: Error(s) in running functional_call in strict mode:\n\t{found}")
+        raise RuntimeError(f"functional_call: Error(s) in reparametrizing for {type(module).__name__}:\n\t{found}")
 
 
 def with_tied(own: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

@@ -217,22 +217,24 @@ def _(grad, A, output):
 def tolerances(name: str, A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """Numbers or arrays for what was given; the default is relative, and 0 beside an absolute one."""
 
-    def plain(value: Any) -> Any:
+    def plain(value: Any, which: str) -> Any:
         if not isinstance(value, TensorBase):
             return value
         if value._key.is_complex:
-            raise RuntimeError(f"{name}: tolerance tensor of complex type is not supported")
+            raise RuntimeError(
+                f"{name}: {which} tensor of complex type is not supported. Got {value._key.dtype.scalar_type_name}"
+            )
         return values_of(value.to(A.device)._array) if has_values(value._array) else 0.0  # type: ignore[attr-defined]
 
     if rtol is None:
         eps = float(numpy.finfo(A._key.dtype.numpy).eps) * max(A.shape[-2:])
-        given = plain(atol)
+        given = plain(atol, "atol")
         if given is not None and hasattr(given, "shape"):
             where = backend_of(A.device).xp.where
             rtol = on_device_of(A._key, lambda: where(given > 0, 0.0, eps))()
         else:
             rtol = 0.0 if given is not None and given > 0 else eps
-    return (0.0 if atol is None else plain(atol)), plain(rtol)
+    return (0.0 if atol is None else plain(atol, "atol")), plain(rtol, "rtol")
 
 
 @composite("pinverse", autocast="float32")

@@ -275,14 +275,16 @@ def segment_reduce(
     """
     names = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}
     if reduce not in names:
-        raise RuntimeError(f"segment_reduce(): unsupported reduction {reduce!r}; expected one of {', '.join(names)}")
+        raise RuntimeError(f"segment_reduce(): reduce argument must be either {', '.join(names)}, got {reduce!r}")
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported; pass lengths or offsets")
     if lengths is None:
         if offsets is None:
-            raise RuntimeError("segment_reduce(): either lengths or offsets must be given")
+            raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
         lengths = offsets.diff()
     axis = wrap_dim("segment_reduce", axis, data.ndim)
+    if offsets is not None and offsets.ndim == 1 == axis + 1 and has_bounds(offsets):
+        data = between(data, int(offsets[0]), int(offsets[-1]))
     if not data.ndim or lengths.ndim != axis + 1:
         raise RuntimeError(
             f"segment_reduce(): axis {axis} must be the last dimension of lengths, and one of data; got {lengths.ndim} "
@@ -295,7 +297,8 @@ def segment_reduce(
     if lengths.is_meta:
         return segments_without_values(data, axis, lengths, names[reduce])
     segments, size = lengths.shape[-1], data.shape[axis]
-    wrong = "" if unsafe else f"lengths must add up to the size of axis {axis}, {size}"
+    wrong = "Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+    wrong = "" if unsafe else f"{wrong} Axis {axis} has size {size}"
     index = segments_of_each(lengths, size, wrong) if waits(lengths) else segments_on_host(lengths, size, wrong)
     used, tail = index.shape[-1], data.ndim - axis - 1
     index = index.reshape(*index.shape, *[1] * tail).to(data.device)
@@ -313,6 +316,24 @@ def segment_reduce(
     count = lengths.reshape(*lengths.shape, *[1] * tail)
     result = result / count.clamp(min=1)
     return result.masked_fill(count == 0, math.nan) if initial is None else result
+
+
+def has_bounds(offsets: Any) -> bool:
+    """Whether offsets say here and now where the first segment begins and the last one ends."""
+    return bool(len(offsets)) and not waits(offsets) and not offsets.is_meta and not offsets.is_floating_point()
+
+
+def between(data: Any, start: int, end: int) -> Any:
+    """The part of data that segments are of, whose offsets need not begin with 0 and end with the size.
+
+    Raises
+    ------
+    RuntimeError
+        If it lies outside.
+    """
+    if not 0 <= start <= end <= data.shape[0]:
+        raise RuntimeError(f"segment_reduce(): offsets from {start} to {end} leave axis 0 of size {data.shape[0]}")
+    return data.narrow(0, start, end - start)
 
 
 def segments_on_host(lengths: Any, size: int, wrong: str) -> Any:

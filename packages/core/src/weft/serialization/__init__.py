@@ -52,6 +52,14 @@ __all__ = [
 ]
 
 
+def _is_zipfile(f: Any) -> bool:
+    """Whether a file goes on with the first bytes of a zip archive from where it is; it stays there."""
+    start = f.tell()
+    found = f.read(4) == b"PK\x03\x04"
+    f.seek(start)
+    return found
+
+
 def __getattr__(name: str) -> Any:
     """Import what most programs never ask for when it is asked for."""
     if name == "safetensors":

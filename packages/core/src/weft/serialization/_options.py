@@ -89,7 +89,10 @@ class set_default_mmap_options:
         global _mmap_flags
         known = [getattr(mmap, name, None) for name in ("MAP_PRIVATE", "MAP_SHARED")]  # not on Windows
         if flags is None or flags not in known:
-            raise ValueError(f"set_default_mmap_options: expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, got {flags!r}")
+            raise ValueError(
+                "Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, "
+                f"but got {flags!r}"
+            )
         self._before, _mmap_flags = _mmap_flags, flags
 
     def __enter__(self) -> None:

@@ -145,8 +145,8 @@ class TorchPickler(PythonPickler):  # type: ignore[misc]
         key = self.storages.setdefault(storage, str(len(self.storages)))
         if self.dtypes.setdefault(storage, dtype) is not dtype and storage.nbytes():
             raise RuntimeError(
-                f"save: two tensors are views of the same memory as {self.dtypes[storage] or 'bytes'} and as "
-                f"{dtype or 'bytes'}, which the file format cannot express; save a clone() of one of them"
+                "save: Cannot save multiple tensors or storages that view the same data as different types, here "
+                f"{self.dtypes[storage] or 'bytes'} and {dtype or 'bytes'}; save a clone() of one of them"
             )
         count = storage.nbytes() // (1 if dtype is None else dtype.itemsize)
         identity = "storage", kind, key, location_tag(storage), count

@@ -141,4 +141,4 @@ def as_list(transforms: Any) -> Sequence[Transform]:
         return [transforms]
     if isinstance(transforms, list) and all(isinstance(each, Transform) for each in transforms):
         return transforms
-    raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
+    raise ValueError(f"transforms must be a Transform or list of Transforms, but was {transforms}")

@@ -78,7 +78,9 @@ class LBFGS(Optimizer):
         }
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
-            raise ValueError(f"LBFGS: doesn't support per-parameter options, got {len(self.param_groups)} groups")
+            raise ValueError(
+                f"LBFGS doesn't support per-parameter options (parameter groups), got {len(self.param_groups)}"
+            )
         self._params: list[Tensor] = self.param_groups[0]["params"]
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -136,8 +136,8 @@ class LRScheduler:
                 group.setdefault("initial_lr", _copy(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"{name}: param 'initial_lr' is not specified in param_groups[{index}] when resuming an optimizer; "
-                    "load the optimizer's state dict first, or leave last_epoch at -1"
+                    f"{name}: param 'initial_lr' is not specified in param_groups[{index}] when resuming scheduler "
+                    "with last_epoch >= 0; load the optimizer's state dict first, or leave last_epoch at -1"
                 )
         self.base_lrs: list[Any] = [_copy(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch: float = last_epoch
@@ -1197,7 +1197,8 @@ class ReduceLROnPlateau(LRScheduler):
 def _refuse_plateau(name: str, index: int, scheduler: LRScheduler) -> None:
     if isinstance(scheduler, ReduceLROnPlateau):
         raise ValueError(
-            f"{name}: schedulers[{index}] is a ReduceLROnPlateau, whose step needs a metric; step it by itself"
+            f"{name} does not support `ReduceLROnPlateau` scheduler, whose step needs a metric; got one at index "
+            f"{index}. Step it by itself"
         )
 
 
@@ -1226,8 +1227,8 @@ class _Composite(LRScheduler):
             _refuse_plateau(name, index, scheduler)
             if scheduler.optimizer is not optimizer:
                 raise ValueError(
-                    f"{name} expects all schedulers to belong to the same optimizer; schedulers[{index}], a "
-                    f"{type(scheduler).__name__}, has another"
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {index} that has another"
                 )
 
     def state_dict(self) -> dict[str, Any]:
@@ -1277,7 +1278,7 @@ class SequentialLR(_Composite):
         last_epoch: int = -1,
     ) -> None:
         if not schedulers:
-            raise ValueError("SequentialLR: schedulers is empty; it expects at least one scheduler")
+            raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
         self._check_parts("SequentialLR", schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
@@ -1332,7 +1333,7 @@ class ChainedScheduler(_Composite):
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if not schedulers:
-            raise ValueError("ChainedScheduler: schedulers is empty; it expects at least one scheduler")
+            raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
         optimizer = optimizer or schedulers[0].optimizer
         self._check_parts("ChainedScheduler", schedulers, optimizer)
         self._schedulers = list(schedulers)
