@@ -179,6 +179,17 @@ def test_a_selective_checkpoint_takes_a_policy_and_is_run_backward_once():
         loss.backward()
 
 
+def test_an_operator_has_kernels_for_the_devices_that_have_a_backend(monkeypatch):
+    def found():
+        keys = ("CPU", "CUDA", "Meta", "XPU", "SparseCPU", "AutogradCPU")
+        return [key for key in keys if aten.relu.default.has_kernel_for_dispatch_key(key)]
+
+    monkeypatch.setattr("weft._ops.backends", lambda: ["cpu"])
+    assert found() == ["CPU", "Meta"]
+    monkeypatch.setattr("weft._ops.backends", lambda: ["cpu", "cuda"])
+    assert found() == ["CPU", "CUDA", "Meta"]
+
+
 def test_a_list_of_operators_to_keep_has_overloads_alone():
     with pytest.raises(ValueError, match="to be an OpOverload"):
         create_selective_checkpoint_contexts([aten.mm])

@@ -4,7 +4,11 @@
 # dependencies = ["ultralytics==8.4.190"]
 # ///
 
+import os
+
 import torch
+
+os.environ["YOLO_VERBOSE"] = "false"  # it tells of the settings that it writes, the first time under a user's name
 from ultralytics.nn.tasks import DetectionModel
 from ultralytics.utils import nms, ops
 

@@ -18,6 +18,7 @@ from weft._interception.torch_dispatch import call_overload
 from weft._lazy import portions
 from weft.ops._registry import registry
 from weft.ops._schema import FunctionSchema
+from weft.plugins import backends
 
 __all__ = ["HigherOrderOperator", "OpOverload", "OpOverloadPacket", "load_library", "loaded_libraries", "namespace_of"]
 
@@ -123,8 +124,8 @@ class OpOverloadPacket:
         return name in self.schemas
 
     def has_kernel(self, overload: str, key: str) -> bool:
-        """Whether a function was registered for a dispatch key."""
-        return key in ("CPU", "CUDA", "CompositeExplicitAutograd")
+        """Whether a function was registered for a dispatch key: weft's are for each device that has a backend."""
+        return key in ("Meta", "CompositeExplicitAutograd") or key.lower() in backends()
 
     def tags_of(self, overload: str) -> list[Any]:
         """What is known of an overload."""
