@@ -184,6 +184,18 @@ def test_positions_of_the_host_are_checked_in_the_call():
     weft.cuda.synchronize()
 
 
+@pytest.mark.parametrize("index", [([], [0]), ([7], []), ([7], [[]]), (slice(None), [])], ids=str)
+@pytest.mark.parametrize("shape", [(2, 0), (0, 2), (2, 3)])
+def test_where_one_of_several_positions_is_empty_none_is_read(shape, index, checks):
+    there = tuple(weft.tensor(each, dtype=weft.int64, device="cuda") if type(each) is list else each for each in index)
+    for given in (index, there):
+        x, here = weft.zeros(shape, device="cuda"), weft.zeros(shape)
+        assert x[given].shape == here[index].shape
+        x[given] = 1.0
+        assert x.cpu().equal(here)
+    weft.cuda.synchronize()
+
+
 def test_good_positions_are_no_error_however_many_kinds_there_are():
     x = weft.arange(700.0, device="cuda")
     for size in range(300, 700):

@@ -88,7 +88,12 @@ def all_within(positions: Any, size: int) -> bool:
 
 
 def check_all_positions(xp: Any, name: str, shape: tuple[int, ...], indices: Any) -> None:
-    """`check_positions` for those along each dimension (or None); negative ones count from the end."""
+    """`check_positions` for those along each dimension (or None); negative ones count from the end.
+
+    Where one array is empty none is read: they are broadcast to one shape.
+    """
+    if any(index is not None and not index.size for index in indices):
+        return
     for dim, (size, index) in enumerate(zip(shape, indices)):
         if index is not None:
             check_positions(xp, name, index, dim, size, -size)
@@ -164,15 +169,18 @@ def placed(name: str, input: Any, indices: Any) -> list[Any]:
         If one from the host is out of range on a device, where it would be seen later.
     """
     device = input._key.device
+    if all(each is None or each._key.device is device for each in indices):
+        return list(indices)
+    read = all(each is None or each._array.size for each in indices)  # else none is, since they are broadcast
     return [
-        each if each is None or each._key.device is device else brought(name, input, dim, each)
+        each if each is None or each._key.device is device else brought(name, input, dim, each, read)
         for dim, each in enumerate(indices)
     ]
 
 
-def brought(name: str, input: Any, dim: int, index: Any) -> Any:
+def brought(name: str, input: Any, dim: int, index: Any, read: bool) -> Any:
     """One of the indices of `placed`, from another device."""
-    if waits(input) and not waits(index) and not index.is_meta:
+    if read and waits(input) and not waits(index) and not index.is_meta:
         size = input._array.shape[dim]
         in_range(name, index, size, dim, IndexError, -size)
     return index.to(input.device)
