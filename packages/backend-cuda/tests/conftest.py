@@ -32,7 +32,17 @@ def on_stand_in():
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Say how many tests did not run."""
+    """Say how many ops wait for the device or send it something, and how many tests did not run."""
+    reports = [each for some in terminalreporter.stats.values() for each in some if getattr(each, "when", "") == "call"]
+    told = [dict(each.user_properties) for each in reports]
+    if counted := [each for each in told if "wait" in each]:
+        wait, send, waits, sends = (
+            sum(each[kind] for each in counted) for kind in ("wait", "upload", "undeclared wait", "undeclared upload")
+        )
+        terminalreporter.write_line(
+            f"of {len(counted)} ops {wait} wait for the device and {send} send it something; {waits} and {sends} of "
+            "these are not in the lists of waits_and_uploads.py"
+        )
     if why_not():
         command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", HERE / "device"]
         environment = os.environ | {"WEFT_CUDA": "stand-in"}

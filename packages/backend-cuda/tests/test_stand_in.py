@@ -93,6 +93,24 @@ def test_waits_uploads_and_silence_are_counted():
     assert run(COUNTED) == ["", *waits, *uploads, *silent] or run(COUNTED) == [*waits, *uploads, *silent]
 
 
+VIEWS = """
+x = cupy.arange(6.0)
+m = x.reshape(2, 3)
+print(x[0].base is x, m.T.base is x, x.T is x, m.squeeze() is m, x[1:][1:].base is x)
+s = cupy.lib.stride_tricks.as_strided(x[2:], (2, 2), (8, 8))
+print(s.base, s.data.mem is x.data.mem, s.data.ptr - x.data.ptr)
+s[1, 1] = 9
+x[0][...] = 8
+print(float(x[4]), float(x[0]))
+again = cupy.ndarray((2,), "float64", cupy.cuda.MemoryPointer(x.data.mem, 8), (16,))
+print(again.tolist(), again.base)
+"""
+
+
+def test_views_are_in_the_memory_of_their_base_and_not_all_know_it():
+    assert run(VIEWS) == ["True True True True True", "None True 16", "9.0 8.0", "[1.0, 3.0] None"]
+
+
 def test_memory_is_counted_and_limited():
     lines = run("""
 pool = cupy.get_default_memory_pool()

@@ -1,4 +1,4 @@
-"""``cupy.ndarray`` over NumPy's arrays: CuPy's members, refusals and copies, on a device, in memory that is counted."""
+"""``cupy.ndarray`` over NumPy's arrays: CuPy's members, refusals and copies, in memory of a device that is counted."""
 
 from __future__ import annotations
 
@@ -51,12 +51,26 @@ def unwrap(value: Any) -> Any:
     return {name: unwrap(each) for name, each in value.items()} if type(value) is dict else value
 
 
+def in_memory(pointer: Any, shape: Any, dtype: Any, strides: Any = None, order: str = "C") -> numpy.ndarray:
+    """NumPy's array at an address, which keeps the memory."""
+    if 0 in shape:
+        return numpy.empty(shape, dtype, order)  # type: ignore[call-overload]
+    low, span = 0, math.prod(shape) * dtype.itemsize
+    if strides is not None:
+        reach = [(size - 1) * step for size, step in zip(shape, strides)]
+        low = sum(each for each in reach if each < 0)
+        span = dtype.itemsize + sum(each for each in reach if each > 0) - low
+    held = (ctypes.c_char * span).from_address(pointer.ptr + low)
+    held.memory = pointer.mem
+    return numpy.ndarray(shape, dtype, held, -low, strides, order)  # type: ignore[call-overload]
+
+
 class Flags:
     """How an array lies in memory."""
 
-    def __init__(self, array: numpy.ndarray) -> None:
+    def __init__(self, array: numpy.ndarray, owns: bool) -> None:
         self.c_contiguous, self.f_contiguous = array.flags.c_contiguous, array.flags.f_contiguous
-        self.owndata = array.base is None
+        self.owndata = owns
         self.forc, self.fnc = self.f_contiguous or self.c_contiguous, self.f_contiguous and not self.c_contiguous
 
     def __getitem__(self, name: str) -> bool:
@@ -79,34 +93,32 @@ class ndarray:
         if any(size < 0 for size in shape):
             raise ValueError("Negative dimensions are not allowed")
         if memptr is None:
-            size = math.prod(shape) * dtype.itemsize
-            memory = cuda.alloc(size).mem  # refused before NumPy allocates
-            return cls.of(numpy.empty(shape, dtype, "C" if order is None else order), memory=memory)
-        if not isinstance(memptr.mem, cuda.UnownedMemory):
-            return cls.of(numpy.empty(shape, dtype), memory=memptr.mem)
-        span = max(1, dtype.itemsize + sum((n - 1) * abs(s) for n, s in zip(shape, strides or ()) if n))
-        span = span if strides else max(1, math.prod(shape) * dtype.itemsize)
-        held = (ctypes.c_char * span).from_address(memptr.ptr)
-        made = cls.of(numpy.ndarray(shape, dtype, held, 0, strides), memory=memptr.mem)
-        made.device_id = memptr.device_id
-        return made
+            memptr = cuda.alloc(math.prod(shape) * dtype.itemsize)
+        return cls.over(in_memory(memptr, shape, dtype, strides, order or "C"), memptr.mem)
 
     @classmethod
-    def of(cls, host: Any, base: ndarray | None = None, memory: Any = None) -> ndarray:
-        """The array of NumPy's array, which from now on is its memory."""
+    def over(cls, host: numpy.ndarray, memory: Any, base: ndarray | None = None) -> ndarray:
+        """The array of NumPy's array in a device's memory."""
         array = object.__new__(cls)
-        array.host = host if isinstance(host, numpy.ndarray) else numpy.asarray(host)
-        supported(array.host.dtype)
-        array.base = base
-        array.device_id = cuda.current.device if base is None else base.device_id
-        array.memory = base.memory if base is not None else memory or cuda.alloc(array.host.nbytes).mem
+        array.host, array.memory, array.base, array.device_id = host, memory, base, memory.device_id
         return array
+
+    @classmethod
+    def of(cls, host: Any) -> ndarray:
+        """The array of a result: in new memory of the current device, dense."""
+        host = host if isinstance(host, numpy.ndarray) else numpy.asarray(host)
+        pointer = cuda.alloc(host.size * supported(host.dtype).itemsize)
+        strides = host.strides if host.flags.forc else numpy.empty_like(host).strides
+        placed = in_memory(pointer, host.shape, host.dtype, strides)
+        placed[...] = host
+        return cls.over(placed, pointer.mem)
 
     def view_of(self, host: Any) -> ndarray:
         """The array of a result: a view if it shares this array's memory."""
         host = host if isinstance(host, numpy.ndarray) else numpy.asarray(host)
-        if host is self.host or host.size == 0 or numpy.may_share_memory(host, self.host):
-            return ndarray.of(host, self if self.base is None else self.base)
+        if host.size == 0 or numpy.may_share_memory(host, self.host):
+            supported(host.dtype)
+            return ndarray.over(host, self.memory, self if self.base is None else self.base)
         return ndarray.of(host)
 
     # What it is
@@ -118,7 +130,7 @@ class ndarray:
     size = property(lambda self: self.host.size)
     itemsize = property(lambda self: self.host.itemsize)
     nbytes = property(lambda self: self.host.nbytes)
-    flags = property(lambda self: Flags(self.host))
+    flags = property(lambda self: Flags(self.host, self.base is None))
     device = property(lambda self: cuda.Device(self.device_id))
 
     @property
@@ -224,7 +236,7 @@ class ndarray:
 
     # Views
 
-    T = property(lambda self: self.view_of(self.host.T))
+    T = property(lambda self: self if self.ndim < 2 else self.view_of(self.host.T))
     mT = property(lambda self: self.view_of(self.host.mT))
 
     @property
@@ -266,8 +278,9 @@ class ndarray:
         return self.view_of(self.host.swapaxes(axis1, axis2))
 
     def squeeze(self, axis: Any = None) -> ndarray:
-        """A view without axes of size 1."""
-        return self.view_of(self.host.squeeze(axis))
+        """A view without axes of size 1; the array itself, if it has none."""
+        host = self.host.squeeze(axis)
+        return self if host.ndim == self.ndim else self.view_of(host)
 
     def ravel(self, order: str = "C") -> ndarray:
         """A view with one axis where there is one, else a copy."""
@@ -337,7 +350,9 @@ class ndarray:
         if any(isinstance(part, numpy.ndarray) for part in index):
             unwrap(self)  # a kernel reads it
             note("call", "ndarray.__getitem__")
-        return self.view_of(numpy.asarray(self.host[index]))
+        elif not any(part is ... for part in index):
+            index = (*index, ...)  # of numbers alone NumPy would make a copy
+        return self.view_of(self.host[index])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         note("call", "ndarray.__setitem__")
@@ -371,6 +386,15 @@ class ndarray:
         except (AttributeError, KeyError):
             return NotImplemented
         return target(*args, **options)
+
+
+def of_interface(source: Any) -> Any:
+    """An array over memory that an object tells of, without a copy."""
+    described = source.__cuda_array_interface__
+    begin, _ = described["data"]
+    kind = numpy.dtype(described["typestr"])
+    memory = cuda.UnownedMemory(begin, math.prod(described["shape"]) * kind.itemsize, source)
+    return ndarray(described["shape"], kind, cuda.MemoryPointer(memory, 0), described.get("strides"))
 
 
 def check_sort(array: ndarray, kind: Any) -> None:

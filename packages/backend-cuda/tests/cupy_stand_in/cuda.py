@@ -123,7 +123,7 @@ class BaseMemory:
 
 
 class Memory(BaseMemory):
-    """Memory of the device's own. No array lies in it: the values are NumPy's."""
+    """Memory of the device's own: a piece of the host's, where NumPy computes."""
 
     def __init__(self, size: int) -> None:
         self.size, self.device_id = size, current.device
@@ -131,7 +131,8 @@ class Memory(BaseMemory):
             self.size = 0
             raise CUDARuntimeError(MEMORY_ALLOCATION)
         taken[self.device_id] += size
-        self.ptr = next(addresses) * UNIT if size else 0
+        self.bytes = numpy.empty(size + UNIT if size else 0, numpy.uint8)
+        self.ptr = -(-self.bytes.ctypes.data // UNIT) * UNIT if size else 0
 
     def __del__(self) -> None:
         taken[self.device_id] -= self.size
@@ -242,7 +243,6 @@ class MemoryPool:
         return self.limit[current.device]
 
 
-addresses = itertools.count(1 << 20, 1 << 24)
 taken = [0] * DEVICES  # bytes of each device
 pool = MemoryPool()
 allocators = [pool.malloc]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from cupy_stand_in import cuda, interface
-from cupy_stand_in.array import BFLOAT16, check_sort, ndarray, supported, unwrap, wrap
+from cupy_stand_in.array import BFLOAT16, check_sort, ndarray, of_interface, supported, unwrap, wrap
 from cupy_stand_in.events import note
 
 # What says something of arrays, and makes none.
@@ -211,16 +211,7 @@ def from_dlpack(function: Function, given: dict[str, Any]) -> Any:
         stream = cuda.get_current_stream().ptr or 1
         host = numpy.from_dlpack(HostCapsule(source.__dlpack__(stream=stream, max_version=(1, 0))))
         memory = cuda.UnownedMemory(host.ctypes.data, host.nbytes, host, index)
-        return ndarray.of(host, memory=memory)
-
-
-def of_interface(source: Any) -> Any:
-    """An array over memory that an object tells of, without a copy."""
-    described = source.__cuda_array_interface__
-    begin, _ = described["data"]
-    kind = numpy.dtype(described["typestr"])
-    memory = cuda.UnownedMemory(begin, math.prod(described["shape"]) * kind.itemsize, source)
-    return ndarray(described["shape"], kind, cuda.MemoryPointer(memory, 0), described.get("strides"))
+        return ndarray.over(host, memory)
 
 
 @special("where")
@@ -281,6 +272,7 @@ def matmul(function: Function, given: dict[str, Any]) -> Any:
 
 @special("cupy.lib.stride_tricks.as_strided")
 def as_strided(function: Function, given: dict[str, Any]) -> Any:
-    """A view by shape and strides."""
+    """A view by shape and strides, which knows no base."""
     source = given["x"]
-    return source.view_of(numpy.lib.stride_tricks.as_strided(source.host, given.get("shape"), given.get("strides")))
+    shape, strides = given.get("shape") or source.shape, given.get("strides") or source.strides
+    return ndarray(shape, source.dtype, source.data, strides)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from cupy_stand_in.array import BFLOAT16, ndarray, unwrap, wrap
+from cupy_stand_in.array import BFLOAT16, ndarray, of_interface, unwrap, wrap
 from cupy_stand_in.events import note
 from cupy_stand_in.indices import as_numpy_index
 
@@ -162,6 +162,8 @@ def operand(name: str, value: Any) -> tuple[Any, Any, Any]:
         return value, numpy.dtype(int) if fits_int64 else numpy.min_scalar_type(value), int
     if type(value) in (float, complex):
         return value, numpy.dtype(type(value)), type(value)
+    if hasattr(value, "__cuda_array_interface__"):
+        return operand(name, of_interface(value))
     raise TypeError(f"{name}: Unsupported type {type(value)}")
 
 

@@ -32,8 +32,11 @@ def recorded(name, sample, differentiate):
 
 
 @pytest.mark.parametrize("name", sample_names())
-def test_ops_wait_and_send_only_where_declared(name):
+def test_ops_wait_and_send_only_where_declared(name, record_property):
     found = {event for dtype in TRIED for event in events(name, getattr(weft, dtype), differentiate=False)}
     found |= events(name, weft.float32, differentiate=True)
     undeclared = {event for event in found if name not in (WAITS if event.kind == "wait" else UPLOADS)}
+    for kind in ("wait", "upload"):  # which the end of the run counts
+        record_property(kind, any(event.kind == kind for event in found))
+        record_property(f"undeclared {kind}", any(event.kind == kind for event in undeclared))
     assert not undeclared, "\n".join(f"{kind}: {what} at {place}" for kind, what, place in sorted(undeclared))

@@ -227,8 +227,16 @@ class Backend:
         """A new contiguous array with any contents."""
         raise NotImplementedError
 
+    def owns(self, array: Any) -> bool:
+        """Whether an array is in memory that the backend allocated, and so may let go of."""
+        return False
+
     def from_numpy(self, array: numpy.ndarray, index: int | None) -> Any:
         """An array on the device with the contents of a NumPy array: a copy, unless the memory is the same."""
+        raise NotImplementedError
+
+    def from_dlpack(self, obj: Any) -> Any:
+        """An array that shares memory with another library's, which has ``__dlpack__``."""
         raise NotImplementedError
 
     def constant(self, array: numpy.ndarray, index: int | None) -> Any:
@@ -509,6 +517,9 @@ class ArrayNamespaceBackend(Backend):
 
     def empty(self, shape: tuple[int, ...], element: dtype, index: int | None) -> Any:
         return self.xp.empty(shape, element.numpy)
+
+    def from_dlpack(self, obj: Any) -> Any:
+        return self.xp.from_dlpack(obj)
 
     def from_numpy(self, array: numpy.ndarray, index: int | None) -> Any:
         return self.xp.asarray(array)

@@ -14,10 +14,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from mmap import mmap
 from operator import index
-from typing import Any, Self, cast
+from typing import Any, NoReturn, Self, cast
 from weakref import WeakValueDictionary, ref
 
 import numpy
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from weft import _display_name
 from weft._devices.devices import backend_of, device, resolve_device
@@ -82,16 +83,82 @@ class Left(Memory):
         self.storage = storage
 
 
-def left_of(array: Any) -> Left | None:
-    """The memory that an array's storage has left; None if the array is in what it has."""
+class Outside(NDArrayOperatorsMixin):
+    """The array of a device's tensor that does not fit in its storage since `resize_`: a geometry, without elements.
+
+    So the device's memory is free, which is what programs make a storage smaller for. Whatever reads or writes elements
+    raises.
+
+    Attributes
+    ----------
+    left : UntypedStorage
+    offset : int
+        In bytes, from the start of the storage.
+    """
+
+    base = None
+
+    def __init__(self, array: Any, left: Any, offset: int) -> None:
+        self.shape, self.strides, self.dtype, self.ndim = array.shape, array.strides, array.dtype, array.ndim
+        self.size, self.itemsize, self.nbytes, self.flags = array.size, array.itemsize, array.nbytes, array.flags
+        self.left, self.offset = left, offset
+
+    def refuse(self, *args: Any, **options: Any) -> NoReturn:
+        """Raise RuntimeError."""
+        raise RuntimeError(
+            f"The tensor has no elements: it needs more than the {self.left.nbytes()} bytes that its storage was "
+            "resized to. Make the storage large enough again, with resize_, before you use it"
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        self.refuse()
+
+    __array__ = __array_ufunc__ = __array_function__ = __getitem__ = __setitem__ = __len__ = __iter__ = refuse
+
+
+def storage_left_by(array: Any) -> Any:
+    """The storage that is too small for an array since `resize_`; None if it is not."""
+    array = in_memory(array)
+    if not isinstance(array, numpy.ndarray):
+        return array.left if type(array) is Outside else None
     base = getattr(owner(array), "base", None)
-    return base if type(base) is Left else None
+    return base.storage if type(base) is Left else None
 
 
 def place_of(array: Any, storage: StorageBase) -> int:
     """Return how many bytes of its storage are before an array's first element."""
-    left = left_of(array)
-    return address(array) - address(storage._array if left is None else left.keep)
+    array = in_memory(array)
+    if storage_left_by(array) is None:
+        return address(array) - address(storage._array)
+    return address(array) - address(owner(array)) if isinstance(array, numpy.ndarray) else int(array.offset)
+
+
+def reach(array: Any) -> int:
+    """How many bytes there are from an array's first element to the end of its last."""
+    steps = [(size - 1) * step for size, step in zip(array.shape, array.strides)]
+    return int(array.itemsize + sum(steps)) if array.size else 0
+
+
+def placed(memory: Any, offset: int, like: Any) -> Any:
+    """The array in flat bytes that begins at an offset, with the dtype, shape and strides of another."""
+    if isinstance(memory, numpy.ndarray):
+        return numpy.ndarray(like.shape, like.dtype, memory, offset, like.strides)
+    pointer = memory.data
+    begin = type(pointer)(pointer.mem, pointer.ptr - pointer.mem.ptr + offset)
+    return type(memory)(like.shape, like.dtype, begin, like.strides)
+
+
+def whole_memory(array: Any) -> Any:
+    """Return all of the memory that an array is in, as flat uint8.
+
+    Of CuPy's arrays not all views know their base, but each its memory, whose size the pool may have rounded up.
+    """
+    array = in_memory(array)
+    held = None if isinstance(array, numpy.ndarray) else getattr(array.data, "mem", None)
+    if held is None:
+        return memory_of(owner(array))
+    nbytes = getattr(held, "requested", held.size)
+    return type(array)((nbytes,), numpy.dtype("uint8"), type(array.data)(held, 0))
 
 
 def memory_of(array: Any) -> Any:
@@ -191,10 +258,10 @@ class StorageBase:
     @classmethod
     def _of_array(cls, array: Any, device: Any) -> UntypedStorage:
         """Return the storage that an array's memory belongs to."""
-        left = left_of(array)
+        left = storage_left_by(array)
         if left is not None:
-            return left.storage
-        memory = memory_of(owner(array))
+            return cast("UntypedStorage", left)
+        memory = whole_memory(array)
         key = device, address(memory), memory.size
         known = _alive.get(key)
         if known is not None:
@@ -454,33 +521,40 @@ class StorageBase:
         """Do nothing: a weak reference to a storage stays good. PyTorch's programs call it after they follow one."""
 
     def resizable(self) -> bool:
-        """Whether `resize_` can change the size: memory that processes share has one size."""
-        return self.is_cuda or mapping_of(self._array) is None
+        """Whether `resize_` can change the size: that of memory that processes or libraries share it cannot."""
+        if isinstance(self._array, numpy.ndarray):
+            return mapping_of(self._array) is None
+        return self._device.type == "meta" or backend_of(self._device).owns(self._array)
 
     def resize_(self, size: int) -> Self:
         """Give the storage another size in bytes; what it held stays as far as that goes, the rest is not initialised.
 
         The tensors that are known to use the storage, as `share_memory_` knows them, move with it. One that needs more
-        than the new size keeps its elements as they were, apart, until the storage is large enough again.
+        than the new size keeps its elements as they were, apart, until the storage is large enough again; on a device
+        it has none until then.
 
         Raises
         ------
         RuntimeError
-            If the memory is shared between processes or not on the CPU, or the size is negative or immense.
+            If the memory is shared between processes or another library's, or the size is negative or immense.
         """
         size = index(size)
         if size == self.nbytes():
             return self
         if not self.resizable():
-            raise RuntimeError("resize_: Trying to resize storage that is not resizable: processes share its memory")
+            raise RuntimeError("resize_: Trying to resize storage that is not resizable: others share its memory")
         if self._device.type == "meta" and size >= 0 and not any(user() is not None for user in self._users):
             self._array = UntypedStorage(size, device="meta")._array
             return self
-        if not isinstance(self._array, numpy.ndarray):
+        if self._device.type == "meta":
             raise RuntimeError(f"resize_: storages on {self._device} cannot be resized; resize_ a tensor there")
-        moved = bytes_of(size)
+        if isinstance(self._array, numpy.ndarray):
+            moved = bytes_of(size)
+        else:
+            moved = backend_of(self._device).empty((size,), _named_dtype("uint8"), self._device.index)
         kept = min(size, self._array.size)
-        moved[:kept] = self._array[:kept]
+        with backend_of(self._device).guard(self._device.index):
+            moved[:kept] = self._array[:kept]
         self._move_to(moved)
         return self
 
@@ -493,17 +567,21 @@ class StorageBase:
         self._outside = []
         for tensor in known.values():
             array = in_memory(tensor._array)
-            outside = left_of(array)
-            if not array.size or not (start <= address(array) < stop if outside is None else outside.storage is self):
+            storage = storage_left_by(array)
+            if not array.size or not (start <= address(array) < stop if storage is None else storage is self):
                 continue
             offset = place_of(array, self)
-            memory = moved
-            if offset + numpy.lib.array_utils.byte_bounds(array)[1] - address(array) > moved.size:
+            if offset + reach(array) <= moved.size:
+                again = placed(moved, offset, array)
+            else:
                 self._outside.append(ref(tensor))
-                if outside is not None:
+                if storage is not None:
                     continue
-                memory = left = numpy.asarray(Left(before, self)) if left is None else left
-            again = numpy.ndarray(array.shape, array.dtype, memory, offset, array.strides)
+                if isinstance(moved, numpy.ndarray):
+                    left = numpy.asarray(Left(before, self)) if left is None else left
+                    again = placed(left, offset, array)
+                else:
+                    again = Outside(array, self, offset)
             bits = tensor._key.bits
             tensor._array = Unresolved(again, bits) if bits else again
         _alive.pop((self._device, start, before.size), None)
@@ -1049,7 +1127,7 @@ def layout_of(tensor: Any) -> tuple[UntypedStorage, int, tuple[int, ...], tuple[
     """
     array = own = in_memory(tensor._array)
     width = tensor._key.dtype.itemsize
-    if left_of(array) is not None or any(
+    if storage_left_by(array) is not None or any(
         step % width or (step < 0 and size > 1) for step, size in zip(array.strides, array.shape)
     ):
         array = array.copy()

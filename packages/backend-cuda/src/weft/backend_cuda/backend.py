@@ -169,5 +169,5 @@ class ForkedCUDABackend(CUDABackend):
     record_stream = use_stream = join_streams = fork_streams = new_event = new_stream = external_stream = refuse
     current_stream = default_stream = dlpack_stream = kernel = half_kernel = on_device = guard = refuse
     device_count = current_device = set_device = device_properties = can_access_peer = synchronize = refuse
-    empty = constant = from_numpy = copy_from_host = to_numpy = copy_to_host = to_device = refuse
+    empty = constant = from_dlpack = from_numpy = copy_from_host = to_numpy = copy_to_host = to_device = refuse
     pinned = is_pinned = memory_info = memory_stats = empty_cache = allocate = refuse

@@ -342,6 +342,9 @@ class MemoryFunctions(Backend):
         """Take memory from the pool, or else from the device itself at each allocation."""
         self.allocator.inner = self.allocator.pool if enabled else allocate_raw
 
+    def owns(self, array: Any) -> bool:
+        return not array.size or isinstance(array.data.mem, Block)
+
     def record_stream(self, array: Any, stream: Any) -> None:
         block = array.data.mem
         if isinstance(block, Block):  # else another library's, which knows when it may free it

@@ -62,7 +62,10 @@ class Transfers(MemoryFunctions, Streams, Backend):
         pointer = obj.__cuda_array_interface__["data"][0]
         index = cupy.cuda.runtime.pointerGetAttributes(pointer).device if pointer else self.current_device()
         with cupy.cuda.Device(index):
-            return cupy.asarray(obj)
+            return adopted(cupy.asarray(obj))
+
+    def from_dlpack(self, obj: Any) -> Any:
+        return adopted(cupy.from_dlpack(obj))
 
     @reported
     def to_device(self, array: Any, index: int | None) -> Any:
@@ -102,3 +105,12 @@ class Transfers(MemoryFunctions, Streams, Backend):
         runtime = cupy.cuda.runtime
         address = array.__array_interface__["data"][0]
         return bool(array.size) and runtime.pointerGetMemoryType(address) == runtime.memoryTypeHost
+
+
+def adopted(array: Any) -> Any:
+    """The same array in memory of which the extent is known: CuPy's own does not tell that of another library's."""
+    reach = [(size - 1) * step for size, step in zip(array.shape, array.strides)] if array.size else []
+    low = sum(each for each in reach if each < 0)
+    size = array.itemsize + sum(each for each in reach if each > 0) - low if array.size else 0
+    memory = cupy.cuda.UnownedMemory(array.data.ptr + low, size, array, int(array.device.id))
+    return cupy.ndarray(array.shape, array.dtype, cupy.cuda.MemoryPointer(memory, -low), array.strides)

@@ -585,7 +585,7 @@ def imported(obj: Any, kind: int, index: int, source: device) -> Any:
         element.code = UNSIGNED
     versioned = name_of(capsule) == b"dltensor_versioned"
     with backend.guard(source.index):
-        array = backend.xp.from_dlpack(Capsule(capsule, (kind, index)))
+        array = backend.from_dlpack(Capsule(capsule, (kind, index)))
     if not versioned and isinstance(array, numpy.ndarray) and not array.flags.writeable:
         array = numpy.asarray(Writable(array))  # only newer capsules can say that they are not
     if own is not None:

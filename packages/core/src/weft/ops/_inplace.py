@@ -40,6 +40,7 @@ from weft._interception.torch_function import flatten
 from weft._settings import warn_of_lost_part
 from weft.backend import destination
 from weft.ops._registry import registry
+from weft.storage import address, reach
 
 
 def check_writable(name: str, tensor: Any, others_require_grad: bool, memory: bool = True) -> None:
@@ -183,19 +184,25 @@ def refuse_shared(name: str, target: Any, others: Sequence[Any], same: bool = Fa
         If one does.
     """
     array = target._array
-    if type(array) is not numpy.ndarray:
+    on_host = type(array) is numpy.ndarray
+    owner = (array if array.base is None else array.base) if on_host else allocation(array)
+    if owner is None:
         return
-    base = array.base
-    owner = array if base is None else base
     for other in others:
         operand = other._array
-        if type(operand) is not numpy.ndarray or (operand is array and not same):
+        if type(operand) is not type(array) or (operand is array and not same):
             continue
-        if (operand if operand.base is None else operand.base) is owner and shares(array, operand, same):
+        found = (operand if operand.base is None else operand.base) if on_host else allocation(operand)
+        if found is owner and shares(array, operand, same):
             raise RuntimeError(
                 f"{name}: unsupported operation: some elements of the input tensor and the written-to tensor refer to "
                 "a single memory location. Please clone() the tensor before performing the operation."
             )
+
+
+def allocation(array: Any) -> Any:
+    """What a device's arrays that are views of one memory have in common; None of those without memory."""
+    return getattr(getattr(array, "data", None), "mem", None)
 
 
 def shares(array: Any, other: Any, same: bool) -> bool:
@@ -203,11 +210,19 @@ def shares(array: Any, other: Any, same: bool) -> bool:
 
     Of others, such as every second column, it is not asked: the columns between lie elsewhere.
     """
-    if not is_dense(array) or not is_dense(other) or not numpy.may_share_memory(array, other):
+    if not is_dense(array) or not is_dense(other) or not overlap(array, other):
         return False
     if same or array.nbytes != other.nbytes or array.dtype != other.dtype:
         return True
-    return layout_in_memory(array) != layout_in_memory(other) or array.ctypes.data != other.ctypes.data
+    return layout_in_memory(array) != layout_in_memory(other) or address(array) != address(other)
+
+
+def overlap(array: Any, other: Any) -> bool:
+    """Whether some of the bytes from the first to the last element of an array are among another's."""
+    if type(array) is numpy.ndarray:
+        return bool(numpy.may_share_memory(array, other))
+    begin, start = address(array), address(other)
+    return begin < start + reach(other) and start < begin + reach(array)
 
 
 def layout_in_memory(array: Any) -> list[tuple[int, int]]:
@@ -781,9 +796,11 @@ def share_memory(one: Any, other: Any) -> bool:
     if one is other:
         return True
     first, second = memory_of(one._array), memory_of(other._array)
-    if not isinstance(first, numpy.ndarray) or not isinstance(second, numpy.ndarray):
+    if isinstance(first, numpy.ndarray) and isinstance(second, numpy.ndarray):
+        return bool(numpy.may_share_memory(first, second))
+    if type(first) is not type(second) or allocation(first) is None or allocation(first) is not allocation(second):
         return False
-    return bool(numpy.may_share_memory(first, second))
+    return overlap(first, second)
 
 
 def resize_like(out: Any, result: Any) -> None:

@@ -45,7 +45,7 @@ from weft.ops._inplace import bump, view_inplace
 from weft.ops._positions import waits
 from weft.ops._registry import registry
 from weft.ops.creation import arange, from_host, zeros_like
-from weft.storage import address, owner
+from weft.storage import address, whole_memory
 from weft.types import DType, MemoryFormat, Scalar
 
 
@@ -1248,8 +1248,7 @@ def as_strided(
 
 @as_strided.kernel
 def _(xp, input, size, stride, first, own_stride):
-    flat = owner(input)
-    flat = flat.reshape(-1).view(numpy.uint8) if flat.flags.c_contiguous else flat.ravel(order="K").view(numpy.uint8)
+    flat = whole_memory(input)
     item = input.dtype.itemsize
     begin = first * item + (address(input) - address(flat) if input.size else 0)
     count = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if math.prod(size) else 0
