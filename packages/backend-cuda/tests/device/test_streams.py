@@ -1,5 +1,6 @@
 """Streams and events: which stream work goes to, and what is ordered."""
 
+import gc
 import threading
 
 import pytest
@@ -192,6 +193,7 @@ def test_threads_with_streams_of_their_own_leave_no_memory_behind(on_stand_in):
 
     from cupy_stand_in import cuda
 
+    gc.collect()  # what other tests left behind
     failed, before = [], weft.cuda.memory_allocated()
 
     def work(seed):

@@ -7,6 +7,15 @@ from collections.abc import Iterator
 import weft
 from weft.testing._samples import Call, Make, call, samples
 
+# Pointwise functions
+
+
+@samples("core::add_scaled")
+def _(make: Make) -> Iterator[Call]:
+    x, times = make(3, 4), True if make.dtype is weft.bool else 2
+    yield from (call(x, make(3, 4), times), call(x, make(4), times), call(x.T, make(4, 1), times))
+
+
 # Reductions
 
 
