@@ -291,9 +291,9 @@ def test_numpy_computes_what_is_not_prebuilt():
 
         return KernelBySize("small", run, 5)
 
-    made = libraries.where_prebuilt(make, lambda x: x + 1)
+    made = libraries.where_compiled(make, False, lambda x: x + 1)
     assert (made.small, made.large(1), made.least) == ("small", 2, 5)
-    assert libraries.where_prebuilt(lambda generic: None, None) is None
+    assert libraries.where_compiled(lambda generic: None, True, None) is None
 
 
 def test_kernels_of_another_source_are_not_used(launch, tmp_path, monkeypatch):

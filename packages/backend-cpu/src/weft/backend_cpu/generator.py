@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from weft.backend import BLOCK, MersenneStream, in_chunks
+from weft.backend_cpu.compiled import background
 from weft.backend_cpu.compiled.prebuilt import NotPrebuilt
 from weft.backend_cpu.libraries import import_loops, keep_numpy
 from weft.backend_cpu.registry import MIN_SIZE
@@ -27,6 +28,17 @@ def by_numpy(n: int) -> bool:
     return n < MIN_SIZE or not import_loops() or keep_numpy("random samples", SECONDS_PER_SAMPLE * n)
 
 
+def is_there(name: str, *args: Any) -> bool:
+    """Whether a loop of `mt19937` is there, which is called with arguments for no samples.
+
+    NumPy goes on without. It is asked before words are drawn, which cannot be put back.
+    """
+    from weft.backend_cpu.compiled.kernels import mt19937
+
+    kinds = (each.dtype if isinstance(each, np.ndarray) else type(each) for each in args)
+    return background.is_ready(("random samples", name, *kinds), getattr(mt19937, name), *args)
+
+
 def is_done(loop: Any, *args: Any) -> bool:
     """Run a loop; False where there is none for such arguments."""
     try:
@@ -36,13 +48,17 @@ def is_done(loop: Any, *args: Any) -> bool:
     return True
 
 
+NO_WORDS, NO_STATE = np.empty(0, np.uint32), np.zeros(BLOCK + 1, np.uint32)
+NO_SINGLES, NO_DOUBLES, NO_EVENTS, NO_PLACES = (np.empty(0, each) for each in ("f4", "f8", "?", "i8"))
+
+
 class CompiledStream(MersenneStream):
     """The stream of `weft._random.mt19937`, word for word; which loops make the samples depends on their number."""
 
     _key: Any = None  # the generator's words in its own memory
 
     def _draw(self, n: int) -> Array:
-        if by_numpy(n):
+        if by_numpy(n) or not is_there("words", NO_STATE, NO_WORDS):
             return super()._draw(n)
         from weft.backend_cpu.compiled.kernels import mt19937
 
@@ -55,13 +71,17 @@ class CompiledStream(MersenneStream):
         return out
 
     def floats(self, n: int) -> Array:
-        return super().floats(n) if by_numpy(n) else self._made("floats", n, 1, np.float32)
+        if by_numpy(n) or not is_there("floats", NO_WORDS, NO_SINGLES):
+            return super().floats(n)
+        return self._made("floats", n, 1, np.float32)
 
     def doubles(self, n: int) -> Array:
-        return super().doubles(n) if by_numpy(n) else self._made("doubles", n, 2, np.float64)
+        if by_numpy(n) or not is_there("doubles", NO_WORDS, NO_DOUBLES):
+            return super().doubles(n)
+        return self._made("doubles", n, 2, np.float64)
 
     def bernoulli(self, n: int, p: float) -> Array:
-        if by_numpy(n):
+        if by_numpy(n) or not is_there("below", NO_WORDS, np.uint64(0), NO_EVENTS):
             return super().bernoulli(n, p)
         from weft.backend_cpu.compiled.kernels import mt19937
 
@@ -77,16 +97,16 @@ class CompiledStream(MersenneStream):
         return out
 
     def _between(self, standard: Array, low: float, high: float, dtype: np.dtype[Any]) -> Array:
-        if dtype != standard.dtype or by_numpy(len(standard)):
+        none = standard[:0]
+        if dtype != standard.dtype or by_numpy(len(standard)) or not is_there("between", none, 0.0, 1.0, none):
             return super()._between(standard, low, high, dtype)
         from weft.backend_cpu.compiled.kernels import mt19937
 
         kind = dtype.type
         bottom, top = kind(low), kind(high)
         out = np.empty_like(standard)
-        if is_done(mt19937.between, standard, float(bottom), float(bottom) + float(top - bottom), out):
-            return out
-        return super()._between(standard, low, high, dtype)
+        mt19937.between(standard, float(bottom), float(bottom) + float(top - bottom), out)
+        return out
 
     def _normals(self, uniforms: Array) -> Array:
         if len(uniforms) < MIN_SIZE_NORMALS or not import_loops():
@@ -114,15 +134,12 @@ class CompiledStream(MersenneStream):
         if not wide and span >= 1 << 32:
             return super()._whole(n, low, span, wide, dtype)
         name, each, most = ("remainders64", 2, np.uint64(span)) if wide else ("remainders", 1, float(span))
-        from weft.backend_cpu.compiled.kernels import mt19937
-
-        none = np.empty(0, np.uint32), most, low, np.empty(0, dtype)
-        if not is_done(getattr(mt19937, name), *none):  # before words are drawn, which can't be put back
+        if not is_there(name, NO_WORDS, most, low, np.empty(0, dtype)):
             return super()._whole(n, low, span, wide, dtype)
         return in_chunks(n, dtype, lambda count: self._made(name, count, each, dtype, most, low))
 
     def permutation(self, n: int) -> Array:
-        if not 2 <= n < 0xFFFFFFFF // 20 or by_numpy(n):
+        if not 2 <= n < 0xFFFFFFFF // 20 or by_numpy(n) or not is_there("exchanged", NO_WORDS, NO_PLACES):
             return super().permutation(n)
         from weft.backend_cpu.compiled.kernels import mt19937
 

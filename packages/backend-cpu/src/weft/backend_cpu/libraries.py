@@ -21,7 +21,7 @@ from typing import Any
 from weft import dtype
 from weft.backend import KernelBySize, KernelCall, invalidate_kernels
 from weft.backend_cpu import threads
-from weft.backend_cpu.compiled import prebuilt
+from weft.backend_cpu.compiled import background, prebuilt
 from weft.backend_cpu.kernel_table import TABLE
 from weft.backend_cpu.registry import MIN_SIZE_FUSED, Registered, Row, registered
 from weft.library.formulas import formula_of
@@ -95,24 +95,33 @@ def registration(package: str, name: str, element: dtype) -> Registered:
     found = importlib.import_module(f"weft.backend_cpu.{package}.{module}")
     formula = None if (name, element.name) in rows_of(package) else formula_of(name)
     made: Registered = registered[package, name, element.name] if formula is None else found.formula_kernel(formula)
-    is_prebuilt = package == NUMBA and prebuilt.library() is not None
-    return made._replace(make=partial(where_prebuilt, made.make)) if is_prebuilt else made
+    if package != NUMBA or not (made.bitwise or prebuilt.library() is not None):
+        return made
+    return made._replace(make=partial(where_compiled, made.make, made.bitwise))
 
 
-def where_prebuilt(make: Callable[[Any], Any], generic: Kernel | None) -> Any:
-    """A kernel that leaves to the generic one what is neither prebuilt nor compiled: nothing is written by then."""
+def where_compiled(make: Callable[[Any], Any], bitwise: bool, generic: Kernel | None) -> Any:
+    """A kernel that leaves to the generic one what is not compiled yet, or at all: nothing is written by then."""
     made = make(generic)
     if isinstance(made, KernelBySize):
-        return KernelBySize(made.small, or_generic(made.large, generic), made.least)
-    return None if made is None else or_generic(made, generic)
+        return KernelBySize(made.small, or_generic(made.large, bitwise, generic), made.least)
+    return None if made is None else or_generic(made, bitwise, generic)
 
 
-def or_generic(run: Kernel, generic: Kernel | None) -> Kernel:
+def or_generic(run: Kernel, bitwise: bool, generic: Kernel | None) -> Kernel:
+    """A kernel with another one for what is not prebuilt, or, where they compute the same bits, not compiled yet."""
+    made = run if bitwise and prebuilt.library() is None else or_generic_for_good(run, generic)
+    return made if generic is None or not bitwise else background.until_there(made, generic)
+
+
+def or_generic_for_good(run: Kernel, generic: Kernel | None) -> Kernel:
     """A kernel with another one for what it raises `prebuilt.NotPrebuilt` for; `NotImplemented` where there is none."""
 
     def run_or_fall_back(*args: Any, **options: Any) -> Any:
         try:
             return run(*args, **options)
+        except background.NotCompiled:
+            raise
         except prebuilt.NotPrebuilt as error:
             if error.__cause__ is not None:
                 tell_broken("numba", error.__cause__)
@@ -185,11 +194,14 @@ def tell_broken(name: str, error: BaseException) -> None:
 
 # Tiered compilation: compiling a kernel takes as long as NumPy takes for some hundred large arrays. Where both compute
 # the same bits, NumPy goes on until it has taken about as long. So no program takes much longer than with the better
-# choice, whichever that was, and a short one never waits. What was found to be worth it is noted on disk, and compiled
-# at once by later processes, as is what `weft warm` compiled.
+# choice, whichever that was, and a short one never waits. What was found to be worth it is noted on disk, and asked for
+# at once by later processes. Another process compiles it, and NumPy goes on until it is there (`compiled.background`).
 
 COMPILE_AFTER_SECONDS = float(os.environ.get("WEFT_CPU_PATIENCE", 0.3))
-"""Seconds that NumPy's kernel of an op may take in all, before the one that computes the same is compiled; 0: none."""
+"""Seconds that NumPy's kernel of an op may take in all, before the one that computes the same is compiled.
+
+0: none, and it is compiled at once, in this process.
+"""
 
 numpy_seconds: dict[str, float] = {}  # that NumPy has taken for each work; infinite where it no longer does it
 
@@ -284,6 +296,8 @@ def describe() -> dict[str, str]:
             folders = module.cache_folders()
             place = os.path.commonpath(folders) if folders else "no folder that can be written to"
             lines["compiled"] = f"{module.cached_kernels()} kernels in {place}"
+            if module.has_numba():
+                lines["compiles"] = background.describe(COMPILE_AFTER_SECONDS, bool(folders))
     return lines
 
 

@@ -2,7 +2,8 @@
 
 `prebuilt` has those that came with the wheel. `codegen` makes machine code of Python: parallel loops, vectors, half
 precision, elementwise operations, the cache on disk. `kernels` computes: each of its modules registers the kernels of a
-family of ops. To write one, read `codegen.parallel` first.
+family of ops. To write one, read `codegen.parallel` first. `background` has another process, `compile_server`, compile
+what is missing while NumPy computes the same.
 """
 
 from __future__ import annotations

@@ -96,12 +96,13 @@ def compiled_with(pipeline_class: str = "", **options: Any) -> Callable[[Any], D
 
 
 def compiled_c_function(
-    signature: str, *modules: str, pipeline_class: str = "", **options: Any
+    signature: str, *modules: str, name: str, request: Any, pipeline_class: str = "", **options: Any
 ) -> Callable[[Any], Any]:
     """`disk_cache.c_function`, at once: the pipeline's class is one of `vectors`."""
     prebuilt.need_compiler("a loop over elements", import_numba)
     pipeline = getattr(vectors, pipeline_class) if pipeline_class else None
-    made: Callable[[Any], Any] = disk_cache.c_function(signature, *modules, pipeline_class=pipeline, **options)
+    given = {"name": name, "request": request, "pipeline_class": pipeline}
+    made: Callable[[Any], Any] = disk_cache.c_function(signature, *modules, **given, **options)
     return made
 
 

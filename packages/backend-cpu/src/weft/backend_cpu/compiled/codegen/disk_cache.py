@@ -2,8 +2,9 @@
 
 Numba numbers the data files of a function by the entries of its index. Two processes that have read the same index take
 the same number for different kernels; then one index leads to the other's file, and from then on a program silently
-computes something else (Numba 0.68). Here a file is named by a hash of what it is the kernel of: the worst that two
-processes can do to each other is to forget a kernel, which is compiled again.
+computes something else (Numba 0.68). Here a file is named by a hash of what it is the kernel of, and an index is read
+and written by one process at a time: where files cannot be locked, the worst that two processes can do to each other is
+to forget a kernel, which is compiled again.
 
 Numba checks whether a function's own file has changed. Here the files of the functions that it calls are checked too.
 
@@ -30,8 +31,11 @@ from typing import Any
 from numba import njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.ccallback import CFunc
+from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 
+from weft.backend_cpu.compiled import background
+from weft.backend_cpu.compiled.codegen.file_lock import exclusive
 from weft.backend_cpu.threads import uninterrupted
 
 __all__ = ["c_function", "cached", "cached_njit", "decide", "folder", "folder_of", "is_decided"]
@@ -44,7 +48,12 @@ class KernelFiles(IndexDataCacheFile):  # type: ignore[misc]
         """Write the data first, then the index entry that leads there."""
         name = self._data_name(int(sha256(self._dump(key)).hexdigest()[:16], 16))
         self._save_data(name, data)
-        self._save_index(self._readable_index() | {key: name})
+        with exclusive(os.path.join(self._cache_path, "index.lock"), seconds=1.0):
+            self._save_index(self._readable_index() | {key: name})
+
+    def has(self, key: Any) -> bool:
+        """Whether there is data of a key, or seems to be."""
+        return key in self._readable_index()
 
     def load(self, key: Any) -> Any:
         """The data of a key; None if there is none, or it cannot be read."""
@@ -91,6 +100,42 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         """Cache a kernel if possible: it works without."""
         with suppress(Exception):
             super().save_overload(sig, data)
+
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Whether there is a kernel."""
+        return self._cache_file.has(self._index_key(sig, target_context.codegen()))
+
+
+def need(cache: Any, sig: Any, target_context: Any, name: str, request: Callable[[], background.Request]) -> None:
+    """Before a kernel is compiled here, have it compiled elsewhere if NumPy can go on meanwhile.
+
+    Parameters
+    ----------
+    cache, sig, target_context
+        Of the function; where it has no `KernelCache`, what is compiled elsewhere cannot come here.
+    name : str
+        Of the function.
+    request : callable
+        Gives what the server is to do: the name of a function of `compile_server`, and its arguments behind the first.
+
+    Raises
+    ------
+    NotCompiled
+        If NumPy has to compute until the kernel is there.
+    """
+    if not isinstance(cache, KernelCache) or not background.may_wait():
+        return
+    key = name, sig
+    if cache.has(sig, target_context):
+        background.loaded(key)
+    elif background.leave_to_server(key, cache.cache_path, request):
+        raise background.NotCompiled(f"{name} is being compiled")
+
+
+@background.marked(False)  # what it calls is compiled with it
+def compile_here(work: Callable[[], Any]) -> Any:
+    """Compile, or read from disk, out of reach of interrupts."""
+    return uninterrupted(work)
 
 
 has_told = False  # that something is compiled
@@ -140,8 +185,16 @@ def cached(dispatcher: Any, *modules: str) -> Any:
     """Have the kernels of a function of `numba.njit` cached on disk, and compiled out of reach of interrupts."""
     with suppress(RuntimeError):  # Numba: "no locator available"
         dispatcher._cache = KernelCache(dispatcher.py_func, *modules)
-    compiled = dispatcher.compile
-    dispatcher.compile = lambda signature: uninterrupted(lambda: compiled(signature))
+    compiled, function = dispatcher.compile, dispatcher.py_func
+
+    def compile_or_wait(signature: Any) -> Any:
+        if signature not in dispatcher.overloads:
+            place = function.__module__, function.__qualname__
+            request = lambda: ("launcher", *place, dumps(signature))  # noqa: E731
+            need(dispatcher._cache, signature, dispatcher.targetctx, ".".join(place), request)
+        return compile_here(lambda: compiled(signature))
+
+    dispatcher.compile = compile_or_wait
     return dispatcher
 
 
@@ -151,15 +204,18 @@ def cached_njit(**options: Any) -> Callable[[Any], Any]:
     return lambda function: cached(compiler(function))
 
 
-def c_function(signature: str, *modules: str, pipeline_class: Any = None, **options: Any) -> Callable[[Any], Any]:
-    """`numba.cfunc`, cached on disk, for functions that call functions of these modules."""
+def c_function(
+    signature: str, *modules: str, name: str, request: Any, pipeline_class: Any = None, **options: Any
+) -> Callable[[Any], Any]:
+    """`numba.cfunc`, cached on disk, for functions that call functions of these modules; `need` has the rest."""
     pipeline = {} if pipeline_class is None else {"pipeline_class": pipeline_class}
 
     def compiled(function: Any) -> Any:
         made: Any = CFunc(function, normalize_signature(signature), locals={}, options=options, **pipeline)
         with suppress(RuntimeError):
             made._cache = KernelCache(function, *modules)
-        uninterrupted(made.compile)
+        need(made._cache, made._sig, made._targetdescr.target_context, name, request)
+        compile_here(made.compile)
         return made
 
     return compiled

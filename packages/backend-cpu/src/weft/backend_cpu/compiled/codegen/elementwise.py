@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -179,10 +179,30 @@ def address_of(name: str, signature: str, *modules: str, **options: Any) -> Call
         if found is not None:
             return found
         function.__name__ = name.partition("|")[0]  # which who waits is told
-        loops[name] = made = compiled_c_function(signature, *modules, **options)(function)
+        given = {"name": name, "request": partial(request_of, name), **options}
+        loops[name] = made = compiled_c_function(signature, *modules, **given)(function)
         return int(made.address)
 
     return compiled
+
+
+def request_of(name: str) -> tuple[Any, ...]:
+    """What `compile_server` is asked for in order to compile a function of this name."""
+    from numba.core.serialize import dumps
+
+    formula = FORMULAS.get(name.partition("|")[0])
+    return "loop", name, *(() if formula is None else (formula.py_func.__module__, dumps(formula.py_func)))
+
+
+def compile_named(name: str) -> None:
+    """Compile a function of this name; its scalar function is there."""
+    sort, _, size = name.partition(" ")
+    if sort == "copier":
+        strided_copier(int(size))
+    elif name == "gathering":
+        gathering_loop()
+    else:
+        compiled_loop(name)
 
 
 loops: dict[str, Any] = {}

@@ -154,6 +154,9 @@ def dropout(words, limit, scale, x, y, noise, start):
     parallel(dropout_loop, arguments, words.size // 2, words.size)
 
 
+NO_WORDS = np.empty(0, np.uint32)
+
+
 @register_kernel("nn::dropout", dtypes="float32 float64 float16 bfloat16", min_size=MIN_SIZE_FUSED, bitwise=True)
 def dropout_kernel(generic: Any) -> Any:
     def run(input: Any, cached: float, scale: float, generator: Any) -> Any:
@@ -162,6 +165,7 @@ def dropout_kernel(generic: Any) -> Any:
         y, noise = np.empty_like(input), np.empty_like(input)
         flat = [each.reshape(-1).view(BITS.get(each.dtype, each.dtype)) for each in (input, y, noise)]
         limit = threshold(cached)
+        dropout(NO_WORDS, limit, scale, *flat, 0)  # finds out whether it is there: words cannot be put back
         for start in range(0, input.size, CHUNK):
             words = generator.sample("words", 2 * min(CHUNK, input.size - start))
             dropout(words, limit, scale, *flat, start)

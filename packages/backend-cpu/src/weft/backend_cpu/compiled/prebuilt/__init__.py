@@ -33,6 +33,7 @@ __all__ = [
     "is_there",
     "launcher",
     "library",
+    "name_in",
     "name_of",
     "unless_missing",
 ]
@@ -178,7 +179,12 @@ reasons: list[Exception | None] = []  # why Numba does not load, once that was t
 
 def name_of(function: Any) -> str:
     """The name of a function in the index: its module's below this package, and its own."""
-    return f"{function.__module__.removeprefix(__name__.rpartition('.')[0] + '.')}.{function.__qualname__}"
+    return name_in(function.__module__, function.__qualname__)
+
+
+def name_in(module: str, name: str) -> str:
+    """The same of what a module has under a name."""
+    return f"{module.removeprefix(__name__.rpartition('.')[0] + '.')}.{name}"
 
 
 def launcher(function: Callable[..., Any], deferred: Any) -> Any:
