@@ -250,3 +250,46 @@ def test_autocast_is_switched_for_cuda_where_no_device_is_named():
     assert not weft.is_autocast_enabled()
     with pytest.raises(ValueError, match="set_autocast_enabled: Expected `device_type` of type `str`"):
         weft.set_autocast_enabled(3, True)
+
+
+def test_gradients_are_unscaled_in_place_and_infinite_ones_are_found():
+    found, inverse = weft.tensor(0.0), weft.tensor([0.25])
+    gradients = [weft.full((2,), 4.0), weft.full((3,), 8.0, dtype=weft.float64), weft.ones(2, dtype=weft.float16)]
+    assert weft._amp_foreach_non_finite_check_and_unscale_(gradients, found, inverse) is None
+    assert [each.tolist() for each in gradients] == [[1, 1], [2, 2, 2], [0.25, 0.25]]
+    assert found == 0
+    for value in (float("inf"), float("nan")):
+        found = weft.tensor(0.0)
+        weft._amp_foreach_non_finite_check_and_unscale_([weft.tensor([1.0, value]), weft.ones(1)], found, inverse)
+        assert found == 1
+    weft._amp_foreach_non_finite_check_and_unscale_([weft.ones(1)], found, inverse)
+    assert found == 1  # stays until it is reset
+
+
+@pytest.mark.parametrize(
+    ("scale", "steps", "infinite", "interval", "new_scale", "new_steps"),
+    [
+        (4.0, 0, 0.0, 1, 8.0, 0),
+        (4.0, 0, 0.0, 2, 4.0, 1),
+        (4.0, 1, 0.0, 2, 8.0, 0),
+        (4.0, 1, 1.0, 2, 2.0, 0),
+        (3e38, 0, 0.0, 1, 3e38, 0),
+    ],
+)
+def test_a_scale_shrinks_grows_or_waits(scale, steps, infinite, interval, new_scale, new_steps):
+    scales, tracker = weft.tensor([scale]), weft.tensor(steps, dtype=weft.int32)
+    assert weft._amp_update_scale_(scales, tracker, weft.tensor(infinite), 2.0, 0.5, interval) is scales
+    assert scales.tolist() == weft.tensor([new_scale]).tolist() and tracker == new_steps
+
+
+def test_scales_that_are_not_one_number_of_their_dtype_are_refused():
+    number, counter = weft.tensor(1.0), weft.tensor(0, dtype=weft.int32)
+    for call, said in (
+        (lambda: weft._amp_update_scale_(number, weft.tensor(0), number, 2.0, 0.5, 1), "growth_tracker must be an int"),
+        (lambda: weft._amp_update_scale_(weft.ones(2), counter, number, 2.0, 0.5, 1), "current_scale must be a 1-ele"),
+        (lambda: weft._amp_foreach_non_finite_check_and_unscale_([], number, number.double()), "inv_scale must be a f"),
+    ):
+        with pytest.raises(RuntimeError, match=said):
+            call()
+    with pytest.raises(NotImplementedError, match="'Int'"):
+        weft._amp_foreach_non_finite_check_and_unscale_([weft.ones(1).int()], number, number)

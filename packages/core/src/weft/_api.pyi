@@ -277,6 +277,8 @@ from weft.serialization import load as load
 from weft.serialization import save as save
 from weft.amp import GradScaler as GradScaler
 from weft.amp import autocast as autocast
+from weft.amp._scaling import _amp_foreach_non_finite_check_and_unscale_ as _amp_foreach_non_finite_check_and_unscale_
+from weft.amp._scaling import _amp_update_scale_ as _amp_update_scale_
 from weft.amp._autocast import clear_autocast_cache as clear_autocast_cache
 from weft.amp._autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from weft.amp._autocast import get_autocast_dtype as get_autocast_dtype

@@ -95,6 +95,7 @@ _foreach_zero_
     "weft.library._tags": "Tag",
     "weft.serialization": "load save",
     "weft.amp": "GradScaler autocast",
+    "weft.amp._scaling": "_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_",
     "weft.amp._autocast": """
 clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
 is_autocast_cpu_enabled is_autocast_enabled set_autocast_cpu_dtype set_autocast_dtype set_autocast_enabled
