@@ -8,11 +8,14 @@ from typing import Any
 from weft._dtypes.dtypes import float32, int32
 from weft._tensor.base import Tensor
 from weft.autograd.grad_mode import no_grad
-from weft.ops import comparison
+from weft.ops.comparison import where
 
 __all__ = ["_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"]
 
-where: Any = comparison.where  # with three arguments it gives one tensor
+
+def chosen(condition: Tensor, a: Any, b: Any) -> Any:
+    """`where` with three arguments, which gives one tensor."""
+    return where(condition, a, b)
 
 
 def check_number(name: str, what: str, value: Tensor, dtype: Any) -> None:
@@ -55,7 +58,7 @@ def _amp_foreach_non_finite_check_and_unscale_(self: Sequence[Tensor], found_inf
             raise NotImplementedError(f"{name}: not implemented for '{grad.dtype.scalar_type_name}'")
     for grad in self:
         wrong = grad.isfinite().all().logical_not()
-        found_inf.copy_(where(wrong, 1.0, found_inf))
+        found_inf.copy_(chosen(wrong, 1.0, found_inf))
         grad.mul_(inv_scale.reshape(()))
 
 
@@ -94,7 +97,7 @@ def _amp_update_scale_(
     due = steps == growth_interval
     scale = self.reshape(())
     larger = scale * scale_growth_factor
-    kept = where(due & larger.isfinite(), larger, scale)  # a scale does not grow beyond what float32 holds
-    self.copy_(where(shrinks, scale * scale_backoff_factor, kept))
-    growth_tracker.copy_(where(shrinks | due, 0, steps))
+    kept = chosen(due & larger.isfinite(), larger, scale)  # a scale does not grow beyond what float32 holds
+    self.copy_(chosen(shrinks, scale * scale_backoff_factor, kept))
+    growth_tracker.copy_(chosen(shrinks | due, 0, steps))
     return self
