@@ -274,5 +274,6 @@ def matmul(function: Function, given: dict[str, Any]) -> Any:
 def as_strided(function: Function, given: dict[str, Any]) -> Any:
     """A view by shape and strides, which knows no base."""
     source = given["x"]
-    shape, strides = given.get("shape") or source.shape, given.get("strides") or source.strides
+    shape, strides = given.get("shape"), given.get("strides")
+    shape, strides = source.shape if shape is None else shape, source.strides if strides is None else strides
     return ndarray(shape, source.dtype, source.data, strides)

@@ -14,6 +14,7 @@ VIEWS = {  # each of a tensor of 24 elements, and its offset
     "expanded": (lambda x: x[3:4].expand(5, 1), 3),
     "as_strided": (lambda x: x.as_strided((2, 2), (1, 2), 3), 3),
     "as_strided of a view": (lambda x: x[4:].as_strided((2,), (3,), 5)[1:], 8),
+    "as_strided without dimensions": (lambda x: x[4:].as_strided((), (), 5), 5),
     "unfold": (lambda x: x[2:].unfold(0, 3, 2), 2),
     "diagonal": (lambda x: x.view(4, 6).diagonal(1), 1),
     "an element": (lambda x: x[7], 7),
