@@ -395,11 +395,11 @@ def joined_copies(calls: list[Call], recording: Recording, readers: dict[int, se
             continue
         parts, dim = last.args["tensors"], last.args["dim"]
         views = [view for part in parts if (view := maker_of(part, "core::view", last))]
-        copies = [copy for view in views if (copy := maker_of(view.args["input"], "core::contiguous_copy", view))]
-        sources = [copy.args["input"] for copy in copies]
+        copies = [maker_of(view.args["input"], "core::contiguous_copy", view) for view in views]
+        sources = [(copy or view).args["input"] for copy, view in zip(copies, views)]
         shapes = [recording.shapes[each.number] for each in sources]
         shape = joined_shape(shapes, [recording.shapes[each.number] for each in parts], dim)
-        if shape is None:
+        if shape is None or not any(copies):
             continue
         joined, result = new_slot(recording, last.result, shape), new_slot(recording, last.result, ())
         args = {"input": joined, "shape": recording.shapes[last.result.number]}
