@@ -13,6 +13,7 @@ import weft
 import weft.library
 import weft.nn.functional as F
 from weft.ao.decomposed import dequantize, quantize
+from weft.vision.ops import nms
 
 Inputs = Callable[[int, int], tuple[Any, ...]]
 randn, rand, randint = weft.randn, weft.rand, weft.randint
@@ -30,7 +31,6 @@ CASES: dict[str, list[Case]] = {}
 SIZE_FROM_VALUES = "the size of its result depends on values"
 REFUSED: dict[str, tuple[str, Callable[..., Any]]] = {
     "core::item": ("the program reads a value of a tensor", lambda x: x * x.sum().item()),
-    "core::nonzero": (SIZE_FROM_VALUES, lambda x: x[x > 0]),
     "core::unique": (SIZE_FROM_VALUES, lambda x: weft.unique(x)),
 }
 
@@ -67,6 +67,12 @@ def integers(n: int, length: int) -> tuple[Any, ...]:
 
 def truths(n: int, length: int) -> tuple[Any, ...]:
     return (rand(n, 3, length) < 0.5,)
+
+
+def boxes_of(x: Any) -> Any:
+    """A box for each example, some of which overlap."""
+    corner = 0.3 * x[:, 1, :2]
+    return weft.cat([corner, corner + 1 + x[:, 2, :2].abs()], 1)
 
 
 def two(inputs: Inputs) -> Inputs:
@@ -197,6 +203,9 @@ for name in "argmax argmin".split():
 for name in "max min".split():
     function = methods(name)
     case(f"core::{name} core::{name}_all", lambda x, f=function: (f(x), *f(x, 1), *f(x, 2, keepdim=True)), real)
+case("core::nonzero", lambda x: (x[x > 0], weft.where(x > 0.5), x[x[:, 0, 0] > 0] * 2), real)
+case("core::argwhere", weft.argwhere, integers)
+case("vision::nms", lambda x: nms(boxes_of(x), x[:, 0, 0], 0.4), real)
 case("core::count_nonzero", lambda x: (x.count_nonzero(), x.count_nonzero(1)), integers)
 case("core::nansum", lambda x: (weft.nansum(x), weft.nansum(x, 1)), special)
 case("core::var", lambda x: (x.var(1, correction=0), x.std((1, 2))), real)

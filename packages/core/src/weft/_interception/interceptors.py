@@ -62,6 +62,7 @@ class Interceptor:
     """
 
     hides_values = False  # of tensors from the checks of functions, whose reads it would take for the program's
+    exports = False  # whether `weft.compiler.is_exporting` says so to the program
     sees_inside_functions = (
         False  # of the program's own: it is asked about what they are made of, not about each as one
     )

@@ -133,8 +133,8 @@ def is_dynamo_compiling() -> bool:
 
 
 def is_exporting() -> bool:
-    """False: nothing is exported."""
-    return False
+    """Whether `weft.export.export` runs the program that calls this."""
+    return any(each.exports for each in local.interceptors)
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:

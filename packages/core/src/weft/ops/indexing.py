@@ -1736,6 +1736,11 @@ def rows_of_positions(xp, input):
     return xp.stack(xp.nonzero(input), axis=0).astype(xp.int64).T  # the positions of one dimension lie together
 
 
+@positions.onnx
+def positions_onnx(graph, input):
+    return graph.Transpose(graph.NonZero(input), perm=[1, 0])
+
+
 @composite("nonzero")
 def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Tensor | tuple[Tensor, ...]:
     """Find the positions of elements that are not 0, in the order of the elements.
@@ -1834,6 +1839,7 @@ def argwhere(input: Tensor) -> Tensor:
 
 
 argwhere.kernel(rows_of_positions)
+argwhere.onnx(positions_onnx)
 
 
 @op("count_nonzero", gradient=None, vmap="along_dims")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -17,7 +18,7 @@ from weft.export._recording import Recording, Slot, record
 from weft.export._size_guards import Formula, Guard, Leaf, came_out_both_ways, formula_of_size, guards_of, narrowed
 from weft.export._size_probes import Prober
 from weft.export._sizes import Solver, TooFewSizes
-from weft.export._trial_sizes import FEW, MANY, trials
+from weft.export._trial_sizes import FEW, MANY, selected_rows, trials
 from weft.export.dynamic_shapes import Dim, children_of, dims_of
 from weft.export.errors import UserError
 from weft.export.graph_signature import (
@@ -167,11 +168,11 @@ def recorded(
 ) -> tuple[list[Recording], dict[str, tuple[int, ...]]]:
     """The recordings of a module, and what each symbol was in them."""
     symbols = symbols_of(leaves, dims)
-    if not symbols:  # what comes from a clock, a counter or chance is another one the second time
-        recordings = [recording_of(mod, leaves, in_spec) for _ in range(2)]
+    first = recording_of(mod, leaves, in_spec)
+    if not symbols and not first.selections:  # what comes from a clock, a counter or chance is another the second time
+        recordings = [first, recording_of(mod, leaves, in_spec)]
         check_same_calls(recordings)
         return recordings, {}
-    first = recording_of(mod, leaves, in_spec)
     sizes = {name: size for name, (_, size) in symbols.items()}
     guards = guards_of([first.comparisons], lambda leaf: formula_of_input(leaf, first, leaves, dims))
     symbols = {name: (within(dim, guards, [size]), size) for name, (dim, size) in symbols.items()}
@@ -180,8 +181,13 @@ def recorded(
         try:
             recordings = [
                 first
-                if all(values[name][at] == size for name, size in sizes.items())
-                else recording_of(mod, [resized(leaf, dim, values, at) for leaf, dim in zip(leaves, dims)], in_spec)
+                if all(values[name][at] == size for name, size in sizes.items()) and (sizes or not at)
+                else recording_of(
+                    mod,
+                    [resized(leaf, dim, values, at) for leaf, dim in zip(leaves, dims)],
+                    in_spec,
+                    partial(selected_rows, at=1 + at),
+                )
                 for at in range(count + 1)
             ]
             check_same_calls(recordings)
@@ -211,11 +217,17 @@ def probed(
 
     def recording(chosen: dict[str, int]) -> Recording:
         sizes = {name: (size,) for name, size in chosen.items()}
-        return recording_of(mod, [resized(leaf, each, sizes, 0) for leaf, each in zip(leaves, dims)], in_spec)
+        resized_leaves = [resized(leaf, each, sizes, 0) for leaf, each in zip(leaves, dims)]
+        return recording_of(mod, resized_leaves, in_spec, lambda number: chosen[f"selected {number}"])
 
-    prober = Prober(recordings, values, ranges, recording)
+    counts = {
+        f"selected {number}": tuple(each.kinds[each.selections[number].number].shape[0] for each in recordings)
+        for number in range(len(recordings[0].selections))
+    }
+    ranges = {**ranges, **{name: Dim("rows", min=0) for name in counts}}
+    prober = Prober(recordings, {**values, **counts}, ranges, recording)
     prober.run()
-    return prober.recordings, {name: tuple(each) for name, each in prober.values.items()}
+    return prober.recordings, {name: tuple(prober.values[name]) for name in values}
 
 
 def formula_of_input(
@@ -289,12 +301,18 @@ def resized(leaf: Any, dims: Mapping[int, Dim], values: Mapping[str, Sequence[in
     return leaf
 
 
-def recording_of(mod: Module, leaves: Sequence[Any], in_spec: Any) -> Recording:
+def recording_of(
+    mod: Module,
+    leaves: Sequence[Any],
+    in_spec: Any,
+    rows_of: Callable[[int], int] = selected_rows,
+) -> Recording:
     """Record one call of a module, and leave its state as it was."""
     copies = [each.detach().clone() if isinstance(each, weft.Tensor) else each for each in leaves]
     args, kwargs = tree_unflatten(copies, in_spec)
     with weft.random.fork_rng():
-        return record(lambda: mod(*args, **kwargs), [each for each in copies if isinstance(each, weft.Tensor)], mod)
+        inputs = [each for each in copies if isinstance(each, weft.Tensor)]
+        return record(lambda: mod(*args, **kwargs), inputs, mod, rows_of)
 
 
 # The program
@@ -354,6 +372,7 @@ class Exporter:
         seen = self.maker.solver.inputs
         guards = self.comparisons = guards_of([each.comparisons for each in self.recordings], self.maker.formula)
         for guard in guards:
+            self.maker.check_guard(guard)
             name, *others = dict.fromkeys(guard.symbols)
             dim = self.ranges[name]
             if others or narrowed(guard, seen[name], dim.min, dim.max) is None:

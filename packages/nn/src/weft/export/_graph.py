@@ -11,7 +11,7 @@ import numpy
 import weft
 from weft.export._operators import sym_size
 from weft.export._recording import Call, Constant, Recording, Slot, slots_in
-from weft.export._size_guards import Formula, Leaf, formula_of_size
+from weft.export._size_guards import Formula, Guard, Leaf, formula_of_size
 from weft.export._sizes import Repeated, Size, Solver
 from weft.export.errors import UserError
 from weft.fx import Graph, Node
@@ -84,6 +84,7 @@ class GraphMaker:
         self.products: dict[Any, Node] = {}
         self.constants: dict[str, Any] = {}
         self.state: Node | None = None  # the last placeholder before those of the user's inputs
+        self.selected: set[str] = set()  # symbols of sizes that values say
         self.line = ""  # the op that is being written, and its line
         self.near: list[str] = []  # symbols in the shapes of what the call that is being written takes
         self.sources: dict[str, list[str]] = {}  # the same of the call that a symbol's size is of the result of
@@ -135,9 +136,12 @@ class GraphMaker:
         kinds = [each.kinds[slot] for each in self.recordings]
         shape = []
         for dim, sizes in enumerate(zip(*(each.shape for each in kinds))):
-            found = self.solver.of_result(sizes)
+            is_selected = dim == 0 and Slot(slot) in self.first.selections
+            found = None if is_selected else self.solver.of_result(sizes)
             if found is None:
-                name = f"s{len(self.solver.inner)}"
+                name = f"{'u' if is_selected else 's'}{len(self.solver.inner)}"
+                if is_selected:
+                    self.selected.add(name)
                 self.solver.inner[name] = sizes
                 self.origins[name] = node, dim, 1, 0
                 self.sources[name] = self.near
@@ -226,7 +230,7 @@ class GraphMaker:
 
     def formula_of_symbol(self, name: str) -> Formula:
         """The same of a symbol: of the sizes of what the op took whose result has it."""
-        if name in self.solver.inputs:
+        if name in self.solver.inputs or name in self.selected:
             return name
         found = self.solver.quotient(self.solver.inner[name], self.sources[name])
         if found is None or found[0] == name:
@@ -239,6 +243,22 @@ class GraphMaker:
         symbol, start, divisor = found
         made: Formula = self.formula_of_symbol(symbol)
         return ("floordiv", ("add", made, start) if start else made, divisor)
+
+    def check_guard(self, guard: Guard) -> None:
+        """No guard is on how many rows values select, which is not known before the program runs.
+
+        Raises
+        ------
+        UserError
+            If it is.
+        """
+        name = next((each for each in guard.symbols if each in self.selected), None)
+        if name is not None:
+            node = self.origins[name][0]
+            raise UserError(
+                f"export: {guard.line} compares how many rows {node.name} at {node.meta['line']} has, which depends on "
+                f"values ({guard}): the other branch is not in the graph. Write it so that no rows are no special case"
+            )
 
     def quotient(self, values: Sequence[int]) -> Size | None:
         """A quotient of a size, as a symbol of its own; None if there is none."""

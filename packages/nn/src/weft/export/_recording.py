@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
@@ -11,6 +11,7 @@ import numpy
 import weft
 from weft.export._operators import OpFunction, op_function
 from weft.export._size_guards import Leaf, SizeLog, Traced, program_frame, traced_sizes, untraced
+from weft.export._trial_sizes import selected_rows
 from weft.export._views import Step, inverse_of
 from weft.export.errors import UserError
 from weft.library import Interceptor
@@ -82,6 +83,8 @@ class Recording:
         From the slot of an input or external that was written to, to that of its last value.
     comparisons : SizeLog
         Of sizes that the program read.
+    selections : list of Slot
+        Results with as many rows as values say, in the order in which they were made.
     """
 
     calls: list[Call] = field(default_factory=list)
@@ -92,6 +95,7 @@ class Recording:
     results: Any = None
     mutations: dict[int, Slot] = field(default_factory=dict)
     comparisons: SizeLog = field(default_factory=SizeLog)
+    selections: list[Slot] = field(default_factory=list)
 
 
 class Storage:
@@ -119,6 +123,8 @@ class Recorder(Interceptor):
     Parameters
     ----------
     inputs : sequence of Tensor
+    rows_of : callable
+        From the number of a selection to how many rows it has in this recording, whatever the values are.
 
     Raises
     ------
@@ -128,12 +134,16 @@ class Recorder(Interceptor):
 
     sees_inside_functions = True
     hides_values = True
+    exports = True
 
-    def __init__(self, inputs: Sequence[Any]) -> None:
+    def __init__(self, inputs: Sequence[Any], rows_of: Callable[[int], int]) -> None:
         self.made = Recording()
+        self.rows_of = rows_of
         self.places: dict[Any, Place] = {}
         self.arrays: list[Any] = []  # so that no other one gets their identity or their memory
         self.undo: list[tuple[Any, Any]] = []  # what the program wrote to outside, and what was there
+        self.selected: dict[Any, int] = {}  # from selections to their numbers
+        self.comparisons: dict[int, Call] = {}  # whose results select, by slots
         self.constant: set[int] = set()  # slots that depend on Python's numbers alone
         for each in inputs:
             self.made.inputs.append(self.outside(each).slot)
@@ -223,9 +233,36 @@ class Recorder(Interceptor):
         if short == "conj" and args["input"].is_complex():  # which gives a view that no graph has
             with self:
                 return weft.conj_physical(args["input"])
+        if op.name in SELECTIONS and not self.is_constant(args):
+            return self.select(op, args)
         if (short in READS or short in SIZES_FROM_VALUES) and not self.is_constant(args):
             self.refuse_values(op, short)
         return NotImplemented
+
+    def select(self, op: Any, args: dict[str, Any]) -> Any:
+        """What an op selects by values, repeated or cut to the number of rows that this recording has."""
+        source = next(iter(args.values()))
+        found = op(**args).numpy()
+        count = self.rows_of(self.number_of_selection(op, args)) if source.numel() else 0
+        if not found.size:
+            found = SELECTIONS[op.name](tuple(source.shape))
+        return weft.from_numpy(numpy.resize(found, (count, *found.shape[1:])))
+
+    def number_of_selection(self, op: Any, args: dict[str, Any]) -> int:
+        """That of the same selection if there was one, as by the two masks of ``x[x > 0] + y[x > 0]``."""
+        return self.selected.get(self.call_key(op.name, args), len(self.made.selections))
+
+    def call_key(self, name: str, args: Mapping[str, Any]) -> Any:
+        """What calls have in common that compute the same."""
+        noted = {key: self.note(value) for key, value in args.items()}
+        return name, repr(tree_map(self.same_value, noted, is_leaf=lambda each: isinstance(each, Slot)))
+
+    def same_value(self, value: Any) -> Any:
+        """Of a comparison's result the comparison, of others what they are."""
+        if not isinstance(value, Slot) or value.number not in self.comparisons:
+            return value
+        call = self.comparisons[value.number]
+        return call.target.name, tuple(call.args.items())
 
     def is_constant(self, args: Any) -> bool:
         """Whether tensors among the arguments depend on nothing but numbers of Python's, hence on sizes at most."""
@@ -256,6 +293,13 @@ class Recorder(Interceptor):
             self.keep(result._array, Place(Storage(slot), (), slot, result._array))
             return
         results = [result] if isinstance(result, weft.Tensor) else list(result)
+        if op.name in SELECTIONS and not self.is_constant(args):
+            number = self.number_of_selection(op, args)
+            self.note_call(op, args, result, results)
+            if number == len(self.made.selections):
+                self.made.selections.append(self.slot(result))
+                self.selected[self.call_key(op.name, args)] = number
+            return
         if op.name in FROM_PYTHON or short in SIZES_FROM_VALUES:
             for each in results:
                 slot = self.outside(each).slot
@@ -268,14 +312,15 @@ class Recorder(Interceptor):
 
     def note_call(self, op: Any, args: dict[str, Any], result: Any, results: list[Any]) -> None:
         self.note_slices(op, args)
-        if op.name in COMPARISONS:
-            self.made.comparisons.note_place(program_frame())
         noted = {name: self.note(value) for name, value in args.items()}
         target = op_function(op.name)
         kinds = [kind_of(each) for each in results]
         several = not isinstance(result, weft.Tensor)
         slots = [self.new_slot(kind) for kind in kinds]
         self.made.calls.append(Call(target, noted, tuple(slots) if several else slots[0], program_line()))
+        if op.name in COMPARISONS:
+            self.made.comparisons.note_place(program_frame())
+            self.comparisons[slots[0].number] = self.made.calls[-1]
         if "generator" not in args and op.name not in RANDOM and self.is_constant(args):
             self.constant.update(slot.number for slot in slots)
         source = source_of(op, args)
@@ -453,6 +498,25 @@ def sliced_dims(key: Any) -> dict[int, slice]:
     return found
 
 
+def first_position(shape: tuple[int, ...]) -> Any:
+    """The position of an array's first element, as `nonzero` gives it."""
+    return numpy.zeros((1, len(shape)), numpy.int64)
+
+
+def first_row(shape: tuple[int, ...]) -> Any:
+    """The first box's number, as `nms` gives it."""
+    return numpy.zeros(1, numpy.int64)
+
+
+# Ops that select by values, with functions that give the first of what they select from. Recordings have results of
+# other numbers of rows than values say: another one in each, so that the graph has a size of its own for it.
+SELECTIONS: dict[str, Callable[[tuple[int, ...]], Any]] = {
+    "core::argwhere": first_position,
+    "core::nonzero": first_position,
+    "vision::nms": first_row,
+}
+
+
 def tensors_in(value: Any) -> list[Any]:
     """The tensors among arguments."""
     return [each for each in tree_leaves(value) if isinstance(each, weft.Tensor)]
@@ -463,14 +527,19 @@ def slots_in(value: Any) -> list[Slot]:
     return [each for each in tree_leaves(value, lambda each: isinstance(each, Slot)) if isinstance(each, Slot)]
 
 
-def record(function: Callable[[], Any], inputs: Sequence[Any], module: Module | None = None) -> Recording:
+def record(
+    function: Callable[[], Any],
+    inputs: Sequence[Any],
+    module: Module | None = None,
+    rows_of: Callable[[int], int] = selected_rows,
+) -> Recording:
     """Run a program, and note what it does; the buffers of a module are what they were afterwards.
 
     Modules that make plain numbers of sizes by functions of Python's are known after a run, and it is run again.
     """
     conversions: list[tuple[dict[str, Any], str]] = []
     while True:
-        made = recorded_once(function, inputs, module, conversions)
+        made = recorded_once(function, inputs, module, rows_of, conversions)
         found = [each for each in made.comparisons.conversions if not is_among(each, conversions)]
         if not found:
             return made
@@ -481,13 +550,33 @@ def is_among(place: tuple[dict[str, Any], str], places: Sequence[tuple[dict[str,
     return any(space is place[0] and name == place[1] for space, name in places)
 
 
+def run(function: Callable[[], Any], recorder: Recorder) -> Any:
+    """Run a program; where it fails on what was made up for selections, say so."""
+    try:
+        return function()
+    except UserError:
+        raise
+    except Exception as error:
+        selected = {each.number for each in recorder.made.selections}
+        calls = [each for each in recorder.made.calls if isinstance(each.result, Slot)]
+        first = next((each for each in calls if each.result.number in selected), None)
+        if first is None:
+            raise
+        raise UserError(
+            f"{first.target.name} at {first.line}: how many rows it selects depends on values; with another number "
+            "than that of the example, or the first where it has none, the program fails: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
 def recorded_once(
     function: Callable[[], Any],
     inputs: Sequence[Any],
     module: Module | None,
+    rows_of: Callable[[int], int],
     conversions: Sequence[tuple[dict[str, Any], str]],
 ) -> Recording:
-    recorder = Recorder(inputs)
+    recorder = Recorder(inputs, rows_of)
     buffers = [
         (owner._buffers, name, tensor)
         for owner in (module.modules() if module is not None else ())
@@ -496,7 +585,7 @@ def recorded_once(
     ]
     try:
         with weft.no_grad(), recorder, traced_sizes(recorder.made.comparisons, recorder.known_slot, conversions):
-            results = function()
+            results = run(function, recorder)
         for held, name, before in buffers:
             after = held.get(name)
             if after is not before and after is not None:

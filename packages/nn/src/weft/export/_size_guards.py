@@ -405,8 +405,8 @@ def traced_sizes(
         if slot is None:
             return found
         leaves = [Leaf(slot, dim) for dim in range(len(found))]
-        frame = sys._getframe(2)
-        log.note_function(frame, leaves)
+        frame: Any = sys._getframe(2)
+        log.note_function(frame.f_back if frame.f_code is length.__code__ else frame, leaves)
         return tuple.__new__(weft.Size, [traced(each, leaf, 1, log) for leaf, each in zip(leaves, found)])
 
     def has_sizes(frame: Any, event: str, _: Any) -> None:

@@ -23,8 +23,8 @@ __all__ = ["Prober"]
 
 LEAST = 2  # programs may do other things with one row or none, see `trials`
 DOUBLINGS = range(5, 13)  # of a comparison that comes out one way for all large sizes, one of these sees the other
-FEWEST, MOST = 12, 64  # sizes that are tried for each symbol: fewer of programs of many ops
-MOST_CALLS = 5000
+FEWEST, MOST = 4, 64  # sizes that are tried for each symbol: fewer of programs of many ops
+MOST_CALLS = 5000  # of all of them
 MOST_ELEMENTS = 2**24  # of the largest value at sizes that are tried
 MOST_NUMBERS = 64  # in a container that a function compares with
 EXTREMES = frozenset("min max sorted".split())
@@ -105,9 +105,10 @@ class Prober:
         except UserError as error:
             bound = self.first_other(name, size)
             limit = f"max={bound - 1}" if bound > self.example[name] else f"min={bound + 1}"
+            advice = f"Say Dim({name!r}, {limit}), or compare the size itself" if name.isidentifier() else "Avoid it"
             raise UserError(
                 f"{error}. That is so where {name} is {bound}, by a comparison that is not seen (of a number such as "
-                f"0.5 * size, of a key of a dict). Say Dim({name!r}, {limit}), or compare the size itself"
+                f"0.5 * size, of a key of a dict). {advice}"
             ) from None
         self.recordings.append(made)
         for other, seen in self.values.items():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
 from weft.export.dynamic_shapes import Dim
 from weft.export.errors import UserError
 
-__all__ = ["FEW", "MANY", "trials"]
+__all__ = ["FEW", "MANY", "selected_rows", "trials"]
 
 # By how much sizes differ. Among the first three of each row and 0 are all remainders of 2, 3 and 4, so that divisions
 # show, and the large ones differ also when they were halved five times. Where these leave a choice, the rest follows.
@@ -51,6 +52,11 @@ def trials(symbols: dict[str, tuple[Dim, int]], count: int) -> Iterator[dict[str
                 chosen = spread(least_of(dim), dim, row, count)
             found[name] = chosen
         yield found
+
+
+def selected_rows(number: int, at: int = 0) -> int:
+    """How many rows a selection by values has in a recording: numbers that no formula of other sizes gives."""
+    return random.Random(1000 * number + at).randrange(3, 60)
 
 
 def larger(start: int, dim: Dim, row: int, count: int) -> tuple[int, ...]:

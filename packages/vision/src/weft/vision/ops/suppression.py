@@ -6,6 +6,7 @@ from typing import Any
 
 import weft
 from weft import Tensor
+from weft.compiler import is_exporting
 from weft.library.declare import op
 from weft.library.numerics import is_numpy
 
@@ -78,6 +79,14 @@ def _(xp, boxes, scores, iou_threshold):
     return order[xp.concatenate(kept)] if kept else order
 
 
+@nms.onnx
+def _(graph, boxes, scores, iou_threshold):
+    boxes, scores = graph.Unsqueeze(boxes, graph.sizes([0])), graph.Unsqueeze(scores, graph.sizes([0, 1]))
+    most = graph.shape_of(boxes, 1, 2)
+    found = graph.NonMaxSuppression(boxes, scores, most, graph.constant(float(iou_threshold), dtype=weft.float32))
+    return graph.Gather(found, graph.scalar(2), axis=1)  # of (batch, class, box) the box
+
+
 def rounded_down(xp: Any, dtype: Any, threshold: float) -> Any:
     """A number of a dtype for which ``x > it`` says the same of each x as ``x > threshold`` in double precision."""
     near = dtype.type(threshold)
@@ -134,16 +143,20 @@ def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: floa
     tensor([1, 2])
     """
     together = TOGETHER if boxes.device.type == "cpu" else TOGETHER_ON_DEVICE
-    return (_batched_nms_vanilla if boxes.numel() > together else _batched_nms_coordinate_trick)(
-        boxes, scores, idxs, iou_threshold
-    )
+    if is_exporting() or boxes.numel() <= together:  # a graph has one way for any number of boxes
+        return _batched_nms_coordinate_trick(boxes, scores, idxs, iou_threshold)
+    return _batched_nms_vanilla(boxes, scores, idxs, iou_threshold)
 
 
 def _batched_nms_coordinate_trick(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
     """All classes at once, moved so far apart that none overlaps another."""
-    if boxes.numel() == 0:
+    if is_exporting():
+        largest = weft.cat([boxes.flatten(), boxes.new_zeros(1)]).max()
+    elif boxes.numel() == 0:
         return weft.empty((0,), dtype=weft.int64, device=boxes.device)
-    apart = idxs.to(boxes) * (boxes.max() + 1)
+    else:
+        largest = boxes.max()
+    apart = idxs.to(boxes) * (largest + 1)
     return nms(boxes + apart[:, None], scores, iou_threshold)
 
 
