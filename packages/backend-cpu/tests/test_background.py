@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("numba")
-from weft.backend_cpu import libraries
+from weft.backend_cpu import compiled, libraries
 from weft.backend_cpu.compiled import background, compile_server
 from weft.backend_cpu.compiled.codegen.file_lock import exclusive
+
+pytestmark = pytest.mark.skipif(not compiled.is_available(), reason="needs OpenMP")
 
 MINUTES = 8  # after which a process is taken to hang, on a machine that has much else to do
 
