@@ -281,6 +281,8 @@ def by_weight(
     require_work(*grad, *shape[1:], *input)
     if geometry[-1] != "float32" and any(step > size for step, size in zip(geometry[0], input[2:])):
         raise UnsupportedError("oneDNN leaves what only padding meets unwritten where a step is beyond the image")
+    if len(input) == 5 and not suits_volumes(input[2:], shape[2:], *geometry):
+        raise UnsupportedError("oneDNN writes beyond the gradient, or never ends, where padded windows reach both ends")
     found = Geometry((input, input_strides), new(shape, False, geometry[-1]), (grad, grad_strides), *geometry)
 
     def describe(x: Handle, w: Handle, y: Handle) -> Handle:
@@ -291,6 +293,21 @@ def by_weight(
     arguments = [(DIFF_DST, found.output), (SRC, found.input), (DIFF_WEIGHTS, found.weight)]
     description = first_fast(describe, found.layouts(found.is_dense), found.is_depthwise)
     return Convolution(Arranged(description, arguments, WIDTHS[geometry[-1]] * prod(shape)), shape, False)
+
+
+def suits_volumes(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, *other: Any) -> bool:
+    """Whether oneDNN's gradient of the weight of a convolution with three dimensions is right.
+
+    It was seen to be wrong, to write beyond its arrays, and to hang where windows reach beyond both ends of the image,
+    or far beyond one: in bfloat16 in each dimension, else in the first one with steps of more than 1.
+    """
+    is_bfloat16 = other[-1] == "bfloat16"
+    for dim in range(len(size)) if is_bfloat16 else (0,):
+        reach = dilation[dim] * (kernel[dim] - 1) + 1
+        is_usual = padding[dim] == 0 or (size[dim] > reach and 2 * padding[dim] <= reach)
+        if not is_usual and (is_bfloat16 or stride[dim] > 1):
+            return False
+    return True
 
 
 # Kernels
