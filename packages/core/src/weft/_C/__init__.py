@@ -178,7 +178,8 @@ def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
 
 def _cuda_isInBadFork() -> bool:
     """Whether CUDA was used before this process was forked; accelerate asks before it starts others."""
-    return weft.cuda._is_in_bad_fork()
+    bad: bool = weft.cuda._devices.is_in_bad_fork()
+    return bad
 
 
 class Graph:
