@@ -7,12 +7,14 @@ import weft
 import weft.nn.functional as F
 from weft import nn
 from weft.backend import Backend, KernelCall, destination
-from weft.backend_cpu import CPUBackend, libraries
+from weft.backend_cpu import CPUBackend, compiled, libraries
 from weft.backend_cpu.compiled import has_numba
 from weft.backend_cpu.compiled.codegen.elementwise import scalar_function
 from weft.backend_cpu.compiled.kernels import pointwise
 from weft.backend_cpu.compiled.kernels.pointwise import ScalarCall
 from weft.backend_cpu.registry import MIN_SIZE
+
+pytestmark = pytest.mark.skipif(compiled not in libraries.available(), reason="needs the compiled kernels")
 
 CALLS = 9  # of a captured function: the first ones are recorded, later ones ask for loops, and some are compared
 PROGRAMS = {}
