@@ -64,6 +64,8 @@ class Execution:
         if event == "c_return" or event == "c_exception":
             return
         name = frame.f_globals.get("__name__", "")
+        if not name and (frame.f_back is None or frame.f_back.f_globals.get("__name__", "").startswith("numba.")):
+            return  # of Numba: texts that it evaluates, and frames that it makes up for compiled functions
         if event == "c_call" and not self.imports and is_of_library(name):
             return
         if name.startswith("importlib."):

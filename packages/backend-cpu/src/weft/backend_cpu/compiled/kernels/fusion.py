@@ -19,6 +19,7 @@ from weft.backend_cpu import libraries
 from weft.backend_cpu.compiled.codegen.deferred import intrinsic, ir, types
 from weft.backend_cpu.compiled.codegen.elementwise import ARRAYS, FORMULAS, NUMBERS, scalar_function
 from weft.backend_cpu.compiled.codegen.float16 import HALVES, rounded, single_of
+from weft.backend_cpu.compiled.codegen.instructions import HAS_FUSED
 from weft.backend_cpu.compiled.kernels import formulas, functions, pointwise
 from weft.backend_cpu.compiled.kernels.pointwise import ScalarCall, run_of
 from weft.library.formulas import formula_of
@@ -150,6 +151,8 @@ def settled(typingctx: Any, x: Any) -> Any:
     """A floating-point value that is not contracted with what is computed of it."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not HAS_FUSED:  # there are no multiply-adds, and LLVM has no code for the intrinsic before AVX
+            return args[0]
         kind = ir.FunctionType(args[0].type, [args[0].type])
         return builder.call(builder.module.declare_intrinsic("llvm.canonicalize", [args[0].type], kind), args)
 
