@@ -1,6 +1,7 @@
 """How the programs of PyTorch's libraries print: so that the comparison sees numbers rather than their roundings."""
 
 import ast
+import importlib
 import re
 from pathlib import Path
 
@@ -41,3 +42,29 @@ def test_no_printed_number_is_rounded_so_far_that_a_rounding_edge_exceeds_the_to
 def test_a_program_names_the_version_of_each_library(path):
     (dependencies,) = re.findall(r"^# dependencies = (\[.*\])$", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert all("==" in each for each in ast.literal_eval(dependencies)), dependencies
+
+
+@pytest.fixture
+def runner(monkeypatch):
+    """The module that runs the programs."""
+    pytest.importorskip("packaging")
+    monkeypatch.syspath_prepend(str(PROGRAMS[0].parents[1]))
+    return importlib.import_module("run")
+
+
+def test_what_was_seen_is_not_run_again_but_for_other_sources_programs_and_versions(runner, tmp_path, monkeypatch):
+    path = tmp_path / "numbers.py"
+    path.write_text('# /// script\n# dependencies = ["numpy==2.0"]\n# ///\n')
+    seen = runner.Program(path, "differs", "line 1", {"numpy": "2.0"})
+    runner.Record(tmp_path / "record").add(seen)
+    record, again = runner.Record(tmp_path / "record"), runner.Program(path)
+    assert record.fill(again) and again.outcome == seen.outcome
+    assert not runner.Record(None).fill(again)
+    with monkeypatch.context() as changed:
+        changed.setattr(runner, "brought", lambda requirements: ["numpy==2.1"])
+        assert not record.fill(runner.Program(path))
+    with monkeypatch.context() as changed:
+        changed.setattr(runner, "sources", lambda: "0")
+        assert not record.fill(runner.Program(path))
+    path.write_text(path.read_text() + "print(1)\n")
+    assert not record.fill(runner.Program(path))

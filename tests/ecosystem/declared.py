@@ -28,6 +28,12 @@ def undeclared(requirements: Iterable[str]) -> tuple[set[str], set[str]]:
     return set(installed_distributions()) - declared, modules
 
 
+def brought(requirements: Iterable[str]) -> list[str]:
+    """The distributions that the requirements bring, with the versions that are installed."""
+    names = closure([*ALWAYS, *requirements]) & installed_distributions()
+    return sorted(f"{name}=={importlib.metadata.version(name)}" for name in names)
+
+
 def closure(requirements: Iterable[str]) -> set[str]:
     """The normalized names of what the requirements bring, directly or not."""
     waiting = [Requirement(each) for each in requirements]

@@ -8,6 +8,8 @@ metadata has. ``known.toml`` lists those that do not, with reasons.
     python tests/ecosystem/run.py [NAME ...]    by default all; a NAME is a part of a program's
         --share N        one of 14 parts of them, the N-th; "changed": the one that the sources of packages/ choose
         --table FILE     write what was seen as a table in Markdown
+        --record FILE    write down what was seen of each program at once, and do not run again what stands there of the
+                         same sources, program and versions: so an interrupted run goes on, and shares make one table
         --missing        print what the programs need and is not installed, a line for each; run nothing
         --newest         the same without versions: whatever is newest
         --rounding       PyTorch with its plain kernels in weft's place: a program that then differs cannot judge weft
@@ -18,6 +20,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib.metadata
+import json
 import os
 import re
 import subprocess
@@ -25,11 +28,12 @@ import sys
 import tempfile
 import tomllib
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from declared import undeclared
+from declared import brought, undeclared
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -86,6 +90,17 @@ class Program:
     def tolerance(self) -> float:
         """By how much numbers may differ."""
         return float(self.metadata.get("tool", {}).get("ecosystem", {}).get("tolerance", TOLERANCE))
+
+    @property
+    def fingerprint(self) -> str:
+        """What its outcome depends on: weft's sources, its own text, and the versions of all that it may import."""
+        parts = [sources(), self.path.read_bytes().hex(), sys.version, *brought(self.requirements)]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """What running it showed."""
+        return {"state": self.state, "detail": self.detail, "versions": self.versions}
 
     def run(self, setting: dict[str, str]) -> None:
         """Run it on PyTorch, and with these variables of the environment; compare."""
@@ -152,16 +167,43 @@ def close(mine: str, yours: str, tolerance: float) -> bool:
 
 def chosen(programs: list[Program], share: str) -> list[Program]:
     """One of the `SHARES` parts. Which one "changed" means follows from the sources: one commit has one verdict."""
-    turn = turn_of_sources() if share == "changed" else int(share)
+    turn = bytes.fromhex(sources())[0] if share == "changed" else int(share)
     return programs[turn % SHARES :: SHARES]
 
 
-def turn_of_sources() -> int:
-    """A number that another change to the packages makes another one."""
+@cache
+def sources() -> str:
+    """A digest that another change to the packages makes another one."""
     digest = hashlib.sha256()
     for file in sorted((ROOT / "packages").glob("*/src/**/*.py")):
         digest.update(file.read_bytes())
-    return digest.digest()[0]
+    return digest.hexdigest()
+
+
+class Record:
+    """What was seen of programs, a line for each in a file; without a file, nothing is kept."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.seen: dict[str, dict[str, Any]] = {}
+        if path is not None and path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                entry = json.loads(line)
+                self.seen[entry["fingerprint"]] = entry
+
+    def fill(self, program: Program) -> bool:
+        """Give a program what an earlier run saw of just this; whether one did."""
+        entry = self.seen.get(program.fingerprint)
+        if entry is not None:
+            program.state, program.detail, program.versions = entry["state"], entry["detail"], entry["versions"]
+        return entry is not None
+
+    def add(self, program: Program) -> None:
+        """Write down what was seen."""
+        if self.path is not None:
+            entry = {"program": program.name, "fingerprint": program.fingerprint} | program.outcome
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
 
 
 def known() -> dict[str, dict[str, str]]:
@@ -206,6 +248,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--share")
     parser.add_argument("--table", type=Path)
+    parser.add_argument("--record", type=Path)
     parser.add_argument("--missing", action="store_true")
     parser.add_argument("--newest", action="store_true")
     parser.add_argument("--rounding", action="store_true")
@@ -220,9 +263,12 @@ def main() -> int:
             print(*missing(each, args.newest))
         return 0
     expected = known()
+    record = Record(None if args.rounding else args.record)
     wrong = 0
     for each in programs:
-        each.run(PLAIN if args.rounding else WEFT)
+        if not record.fill(each):
+            each.run(PLAIN if args.rounding else WEFT)
+            record.add(each)
         state = expected.get(each.name, {}).get("state", "agrees")
         surprising = each.state != state
         wrong += surprising
