@@ -41,7 +41,7 @@ HOLDS = {  # from a library to what it relies on
     "sentence-transformers": lambda: weft.utils.checkpoint.set_device_states(*get_device_states(weft.ones(2))) is None,
     "tensordict": lambda: _pytree.is_structseq_instance(time.gmtime(0)) and not _pytree.is_structseq_instance((1, 2)),
     "timm": lambda: DYNAMO.config.cache_size_limit > 0 and weft.compiler.is_exporting() is False,
-    "torchvision": lambda: DYNAMO.utils.is_compile_supported("cpu") is False,
+    "torchvision": lambda: DYNAMO.utils.is_compile_supported("cpu") and not DYNAMO.utils.is_compile_supported("cuda"),
     "transformers": lambda: DYNAMO.mark_static_address(weft.ones(2)) is None,
     "ultralytics and open_clip": lambda: DYNAMO.config.optimize_ddp is True,
 }

@@ -295,6 +295,8 @@ def test_what_weft_has_not_is_refused(lib):
 def test_tags_are_kept(lib):
     lib.define("tagged(Tensor x) -> Tensor", tags=(weft.Tag.pointwise,))
     assert ops.tagged.default.tags == [weft.Tag.pointwise]
+    with pytest.raises(AttributeError, match=r"aten\.add\.Tensor: weft keeps tags"):
+        weft.ops.aten.add.Tensor.tags
 
 
 def test_a_function_for_autograd_calls_the_others_below_it(lib):

@@ -1,4 +1,4 @@
-"""Nothing is compiled: what programs ask is answered so, and what they decorate stays what it is."""
+"""Where nothing is captured, programs are told so, and what they decorate stays what it is."""
 
 from typing import get_args
 

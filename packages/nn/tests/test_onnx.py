@@ -32,8 +32,18 @@ def test_ops_without_a_converter_are_listed_at_once():
         weft.onnx.export(Model(), weft.ones(2))
 
 
-def test_an_export_is_no_part_of_a_forward_pass():
-    assert not weft.onnx.is_in_onnx_export()
+def test_a_module_knows_that_it_is_exported():
+    """onnx2torch's modules ask."""
+    seen = []
+
+    class Model(nn.Module):
+        def forward(self, x):
+            seen.append(weft.onnx.is_in_onnx_export())
+            return x * 2
+
+    weft.onnx.export(Model(), weft.ones(2))
+    Model()(weft.ones(2))
+    assert all(seen[:-1]) and not seen[-1]
 
 
 def test_a_shape_is_a_tensor_and_a_tensor_a_shape():

@@ -128,8 +128,14 @@ class OpOverloadPacket:
         return key in ("Meta", "CompositeExplicitAutograd") or key.lower() in backends()
 
     def tags_of(self, overload: str) -> list[Any]:
-        """What is known of an overload."""
-        return []
+        """What is known of an overload.
+
+        Raises
+        ------
+        AttributeError
+            If that is not kept, as of PyTorch's own operators.
+        """
+        raise AttributeError(f"{self}.{overload}: weft keeps tags of operators that programs define, and of no others")
 
     def overloads(self) -> list[str]:
         """The names of the overloads."""

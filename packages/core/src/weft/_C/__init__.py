@@ -129,7 +129,7 @@ def _set_mkldnn_enabled(enabled: bool) -> None:
 
 
 def _get_tracing_state() -> None:
-    """None: no program is traced. Pyro asks before it looks at values."""
+    """None: see `weft.jit.is_tracing`. Pyro asks before it looks at values."""
 
 
 def _are_functorch_transforms_active() -> bool:

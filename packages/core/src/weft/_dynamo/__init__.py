@@ -52,7 +52,7 @@ def run(fn: Any = None) -> Any:
 
 
 def graph_break(msg: str = "") -> None:
-    """Do nothing: there is no graph."""
+    """Do nothing: a function is captured as a whole, whatever stands between its ops."""
 
 
 def disallow_in_graph(fn: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Settings of PyTorch's compiler, kept as they are set: nothing is compiled."""
+"""Settings of PyTorch's compiler, kept as they are set: what is captured depends on none of them."""
 
 suppress_errors = False
 verbose = False

@@ -8,8 +8,10 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -43,6 +45,25 @@ __all__ = [
 ]
 
 _settings: dict[str, Any] = {"backend": "inductor", "guard_collectives": False}
+
+
+class Running(threading.local):
+    """What this thread runs."""
+
+    compiled = False  # a call of a function of `compile`'s that is to be recorded
+
+
+running = Running()
+
+
+@contextmanager
+def compiled_code(compiled: bool) -> Iterator[None]:
+    """In this block `is_dynamo_compiling` says so."""
+    before, running.compiled = running.compiled, compiled
+    try:
+        yield
+    finally:
+        running.compiled = before
 
 
 def compile(
@@ -123,13 +144,25 @@ def capturing() -> Any:
 
 
 def is_compiling() -> bool:
-    """False: nothing is compiled."""
-    return False
+    """Whether the program runs so that its ops are recorded: by `compile`, or by `weft.export.export`.
+
+    Replays do not run it. In calls of a captured function that run as they are, since it was refused, it is false.
+
+    Examples
+    --------
+    >>> @weft.compile
+    ... def twice(x):
+    ...     print(weft.compiler.is_compiling())
+    ...     return 2 * x
+    >>> _ = twice(weft.ones(2))
+    True
+    """
+    return is_dynamo_compiling() or is_exporting()
 
 
 def is_dynamo_compiling() -> bool:
-    """False: nothing is compiled."""
-    return False
+    """Whether a function of `compile`'s runs so that its ops are recorded."""
+    return running.compiled
 
 
 def is_exporting() -> bool:
@@ -138,7 +171,7 @@ def is_exporting() -> bool:
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> list[str]:
-    """Empty: there are no compilers."""
+    """Empty: captured functions run the kernels that there are, so there is nothing to choose from."""
     return []
 
 
@@ -222,7 +255,7 @@ def set_fusion(enabled: bool) -> bool:
 
 
 def cudagraph_mark_step_begin() -> None:
-    """Do nothing: no work is recorded to be run again."""
+    """Do nothing: no replay writes over what an earlier one returned."""
 
 
 def set_enable_guard_collectives(enabled: bool) -> bool:
@@ -302,7 +335,8 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
         if recorder is not None and isinstance(recorder, capturing().Recorder):
             why = f": {reason}" if reason else ""
             recorder.refuse(f"it calls {getattr(fn, '__name__', 'a function')}, which is disabled{why}")
-        return fn(*args, **kwargs)
+        with compiled_code(False):
+            return fn(*args, **kwargs)
 
     return wrapped
 

@@ -18,6 +18,7 @@ import numpy
 
 from weft._engine.dispatch import freed, make
 from weft._engine.tensor import Node, TensorBase, local, state
+from weft.compiler import compiled_code
 from weft.compiler._comparison import compare
 from weft.compiler._differentiable import CompiledFunction, output_like, versions_of, with_history
 from weft.compiler._execution import Execution, without_collector
@@ -115,7 +116,7 @@ class Captured:
             return self.function(*args, **kwargs)
         self.calls[key] = self.calls.get(key, 0) + 1
         if self.calls[key] == 1:
-            with Execution() as seen:
+            with compiled_code(True), Execution() as seen:
                 results = self.function(*args, **kwargs)
             self.codes = self.codes | seen.codes
             return results
@@ -465,7 +466,7 @@ class Differentiated(Node):
 def recorded(call: Invocation, guards: Guards) -> tuple[Any, Any, RecordedPasses | None, Execution]:
     """Run a function; its results, the recording or what refuses it, what records backward passes, and what has run."""
     recorder = Recorder(call.tensors, call.captured.codes)
-    with recorder, Execution() as seen:
+    with recorder, compiled_code(True), Execution() as seen:
         results = call.captured.function(*call.args, **call.kwargs)
     recorder.close()
     try:

@@ -127,7 +127,10 @@ def is_scripting() -> bool:
 
 
 def is_tracing() -> bool:
-    """False: calls are not recorded for a compiler. `weft.fx` records with objects that stand for tensors."""
+    """False: no recording of weft's has tensors for sizes, as programs expect that ask this.
+
+    `weft.compiler.is_exporting` is true while a program is recorded, also for `jit.save`.
+    """
     return False
 
 

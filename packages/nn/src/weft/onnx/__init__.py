@@ -9,7 +9,7 @@ from enum import Enum, IntEnum
 from typing import Any
 
 from weft.onnx._builder import OnnxExporterError
-from weft.onnx._export import ONNXProgram, export
+from weft.onnx._export import ONNXProgram, export, is_in_onnx_export
 from weft.onnx._importer.model import ONNXModule, load
 
 __all__ = [
@@ -68,11 +68,6 @@ class OperatorExportTypes(Enum):
     ONNX_ATEN = 1
     ONNX_ATEN_FALLBACK = 2
     ONNX_FALLTHROUGH = 3
-
-
-def is_in_onnx_export() -> bool:
-    """False: a module never runs to be exported."""
-    return False
 
 
 def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Any, opset_version: int) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import weft
@@ -16,7 +18,7 @@ from weft.onnx._writer import model_of
 from weft.serialization._archive import replacing
 from weft.utils._pytree import tree_leaves
 
-__all__ = ["ONNXProgram", "export"]
+__all__ = ["ONNXProgram", "export", "is_in_onnx_export"]
 
 OPSETS = range(18, 22)
 DEFAULT_OPSET = 20
@@ -118,7 +120,9 @@ def export(
     if isinstance(model, ExportedProgram):
         program = model
     else:
-        program = program_in_mode(model, args, dict(kwargs or {}), input_names, dynamic_shapes, dynamic_axes, training)
+        kwargs = dict(kwargs or {})
+        with exporting():
+            program = program_in_mode(model, args, kwargs, input_names, dynamic_shapes, dynamic_axes, training)
     axes = {name: axes_of(name, each) for name, each in (dynamic_axes or {}).items()}
     made = ONNXProgram(model_of(program, opset, input_names or (), output_names or (), axes), program)
     if f is not None:
@@ -127,6 +131,30 @@ def export(
         else:
             made.save(f, external_data=external_data)
     return made
+
+
+class Running(threading.local):
+    """What this thread runs."""
+
+    exports = False  # a module, to write it to a file
+
+
+running = Running()
+
+
+@contextmanager
+def exporting() -> Iterator[None]:
+    """In this block `is_in_onnx_export` says so."""
+    before, running.exports = running.exports, True
+    try:
+        yield
+    finally:
+        running.exports = before
+
+
+def is_in_onnx_export() -> bool:
+    """Whether `export` runs the module that calls this."""
+    return running.exports
 
 
 def require_onnx() -> None:
