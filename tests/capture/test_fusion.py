@@ -1,9 +1,15 @@
 """What is fused without a backend's kernels: copies that are joined."""
 
+import gc
+import tracemalloc
+
+import numpy as np
 import pytest
 
 import weft
 import weft.nn.functional as F
+from weft._devices.devices import backend_of
+from weft.backend import destination
 
 
 def heads(x):
@@ -76,3 +82,57 @@ def test_the_gradient_of_split_is_written_where_it_belongs():
         assert captured(x).item() == expected[0] and weft.equal(weight.grad, expected[1])
     calls = [each for each in weft.compiler.explain(captured).splitlines() if each.startswith("one call: ")]
     assert sum("core::cat" in each for each in calls) == 1
+
+
+def chain_of_its_own(x):
+    """A chain that alone holds what it takes."""
+    return (weft.relu(x @ x) * 2 - 1).square().tanh()
+
+
+def chain_that_reads_what_is_kept(x):
+    kept = x @ x
+    return kept, (kept * 2 - 1).square().tanh()
+
+
+def update(x):
+    made, more = x @ x, x + 1.0
+    made.mul_(0.9).add_(more).mul_(2.0)
+    return made
+
+
+@pytest.mark.parametrize("program, more", [(chain_of_its_own, 0), (chain_that_reads_what_is_kept, 0), (update, 1)])
+def test_comparing_takes_no_memory_but_what_an_update_overwrites(program, more, monkeypatch):
+    offers = []
+
+    def offer(calls, inputs, generic, runs):
+        """A kernel that takes no memory but its result's."""
+        offers.append(runs)
+
+        def kernel(*arrays):
+            made = np.empty_like(arrays[0]) if destination.array is None else destination.array
+            for row in range(len(made)):
+                made[row] = generic(*[each[row] for each in arrays])
+            return made
+
+        return kernel
+
+    monkeypatch.setattr(backend_of(weft.device("cpu")), "fused_kernel", offer)
+    captured, x = weft.compile(program, fullgraph=True), weft.randn(1024, 1024)
+
+    def peak(function):
+        gc.collect()
+        tracemalloc.start()
+        function(x)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found / x.nbytes
+
+    for _ in range(4):
+        program(x)
+        captured(x)
+    eager = peak(program)
+    assert offers == []
+    peaks = [peak(captured) for _ in range(12)]
+    assert offers == [2] and max(peaks) <= 1.05 * eager + more, (eager, peaks)
+    assert min(peaks) <= 1.05 * eager, (eager, peaks)
+    assert "one call: " in weft.compiler.explain(captured)

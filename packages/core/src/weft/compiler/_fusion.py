@@ -7,14 +7,16 @@
 - Copies that are joined, as in the gradient of `split`: they are written where they belong.
 
 What computes a chain or an update is the backend's (`weft.backend.Backend.fused_kernel`). Where it has a kernel, the
-calls run one by one in that replay, then the kernel runs on the same arrays, and its result is compared with theirs:
-dtype, shape, strides and each bit. A kernel that gives anything else is not used. A backend that has none for a chain
-is asked for the chain without its first call, and so on; what is left over is looked at the next time. That is at the
-2nd, 4th, 8th replay and so on, since a backend that compiles waits until that is worth it.
+kernel and then the calls run on the same arrays in that replay, and the results are compared: dtype, shape, strides and
+a digest of the elements, so that the memory holds only one of them. A kernel that gives anything else is not used. A
+backend that has none for a chain is asked for the chain without its first call, and so on; what is left over is looked
+at the next time. That is at the 2nd, 4th, 8th replay and so on, since a backend that compiles waits until that is worth
+it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Iterator, Set
 from typing import Any
@@ -66,6 +68,8 @@ class Chain:
         The slot of the last call's result.
     offered : callable or None
         A kernel that has yet to give the same bits.
+    found : ResultDigest or str
+        What the offered kernel gave, or why it gave nothing.
     kernel : callable or None
         What runs in place of the calls, of the inputs.
     refusal : str
@@ -90,6 +94,7 @@ class Chain:
             self.inputs.sort(key=lambda slot: slot != target.number)
         self.result = made[-1]
         self.offered: Callable[..., Any] | None = None
+        self.found: ResultDigest | str = ""
         self.kernel: Callable[..., Any] | None = None
         self.refusal = ""
 
@@ -131,7 +136,7 @@ class Chain:
 
     def function_of(self, calls: list[Call]) -> Callable[..., Any]:
         """Calls that take the inputs as a function of them."""
-        segment = Segment(self.recording, calls, {calls[-1].result.number})
+        segment = self.segment(calls)
 
         def run(*arrays: Any) -> Any:
             given = dict(zip(self.inputs, arrays))
@@ -140,13 +145,36 @@ class Chain:
 
         return run
 
-    def compare(self, expected: Any, *inputs: Any) -> None:
-        """Take the kernel that was offered if it gives of the inputs what the calls gave."""
+    def segment(self, calls: list[Call]) -> Segment:
+        """Calls that take the inputs, of which the last one's result is wanted."""
+        return Segment(self.recording, calls, {calls[-1].result.number})
+
+    def compared(self, inputs: list[Any]) -> Any:
+        """What the calls give, after the kernel that was offered has run; of a list of the inputs, which is emptied."""
+        self.try_kernel(*inputs)
+        segment = self.segment(self.replaced)
+        arrays = dict(zip(self.inputs, inputs))
+        inputs.clear()
+        given = [arrays[slot] for slot in segment.inputs]
+        arrays.clear()  # so that the calls let go of each array behind its last use
+        (result,) = segment.function(given)
+        self.decide(result)
+        return result
+
+    def try_kernel(self, *inputs: Any) -> None:
+        """Run the kernel that was offered, and note what it gives; that of an update must not write yet."""
         assert self.offered is not None
         try:
-            self.refusal = difference(self.offered(*inputs), expected, self.target is None)
+            self.found = ResultDigest(self.offered(*inputs), self.target is None)
         except Exception as error:  # the calls do without
-            self.refusal = f"it raises {type(error).__name__}: {error}"
+            self.found = f"it raises {type(error).__name__}: {error}"
+
+    def decide(self, expected: Any) -> None:
+        """Take the kernel that was tried if it gave what the calls gave."""
+        if isinstance(self.found, str):
+            self.refusal = self.found
+        else:
+            self.refusal = self.found.difference(ResultDigest(expected, self.target is None))
         self.kernel = None if self.refusal else self.offered
 
     def update(self, target: Any, *inputs: Any) -> None:
@@ -161,20 +189,26 @@ class Chain:
             numpy.copyto(target, made)
 
 
-def difference(found: Any, expected: Any, strides: bool) -> str:
-    """How an array differs from another; empty where it is the same, with its strides or without."""
-    for what in ("dtype", "shape", "strides") if strides else ("dtype", "shape"):
-        one, other = getattr(found, what), getattr(expected, what)
-        if one != other:
-            return f"its {what} is {one}, and that of the calls {other}"
-    return "" if numpy.array_equal(bits_of(found), bits_of(expected)) else "it gives other bits"
+class ResultDigest:
+    """What tells a kernel's result from another one's, without keeping it.
 
+    Parameters
+    ----------
+    array : numpy.ndarray
+    strides : bool
+        Whether the strides count.
+    """
 
-def bits_of(array: Any) -> Any:
-    """The elements of an array as integers, in whose comparison nan is equal to itself, and zeros differ by sign."""
-    return (
-        array.reshape(-1, 1).view(f"u{min(array.itemsize, 8)}") if array.flags.c_contiguous else bits_of(array.copy())
-    )
+    def __init__(self, array: Any, strides: bool) -> None:
+        self.layout = {name: getattr(array, name) for name in ("dtype", "shape", *(("strides",) if strides else ()))}
+        self.bits = hashlib.blake2b(numpy.ascontiguousarray(array).reshape(-1).view("u1")).digest()
+
+    def difference(self, expected: ResultDigest) -> str:
+        """How it differs from what is expected; empty where it is the same."""
+        for what, one in self.layout.items():
+            if one != expected.layout[what]:
+                return f"its {what} is {one}, and that of the calls {expected.layout[what]}"
+        return "" if self.bits == expected.bits else "it gives other bits"
 
 
 class FusedProgram:

@@ -205,8 +205,8 @@ class Segment:
         self.last: dict[int, int] = {}
         self.inputs: dict[int, None] = {}
         self.chains = {id(each.replaced[-1]): each for each in chains}
-        self.fused = {id(call) for each in chains if each.kernel is not None for call in each.replaced}
         self.updates = {id(each.replaced[0]): each for each in chains if each.kernel is None and each.target}
+        self.fused = {id(call) for each in chains for call in each.replaced if each not in self.updates.values()}
         for call in calls:
             if isinstance(call, Outside):
                 self.add_outside(call)
@@ -276,8 +276,7 @@ class Segment:
         """Add a call, unless it runs with those of its chain."""
         update = self.updates.get(id(call))
         if update is not None:  # which is compared: of the array as it is before
-            target = update.target.number
-            self.lines.append(f"b{target} = {self.array(target, len(self.lines))}.copy()")
+            self.add_line(update.try_kernel, [self.array(slot, len(self.lines)) for slot in update.inputs])
         if id(call) not in self.fused:
             self.add(call)
         chain = self.chains.get(id(call))
@@ -285,23 +284,28 @@ class Segment:
             self.add_chain(chain)
 
     def add_chain(self, chain: Any) -> None:
-        """Add a chain's kernel behind its last call, to be compared, or in the place of all of them."""
-        line = len(self.lines)
-        inputs = [self.array(slot, line) for slot in chain.inputs]
-        target = None if chain.target is None else self.array(chain.target.number, line)
-        if chain.kernel is None:
-            function, before = chain.compare, inputs
-            if target is not None:
-                before = [f"b{chain.target.number}" if each == target else each for each in inputs]
-            args, result = [target or self.array(chain.result, line), *before], "_"
-        elif target is not None:
-            function, args, result = chain.update, [target, *inputs], "_"
-        else:
-            function, args, result = chain.kernel, inputs, f"s{chain.result}"
-            self.made.add(chain.result)
-            self.last[chain.result] = line
-        self.names[f"k{line}"] = function
-        self.lines.append(f"{result} = k{line}({', '.join(args)})")
+        """Add a chain's kernel in the place of its calls, or the comparison of both."""
+        if chain.target is not None:
+            target = self.array(chain.target.number, len(self.lines))
+            if chain.kernel is None:
+                self.add_line(chain.decide, [target])
+            else:
+                inputs = [self.array(slot, len(self.lines)) for slot in chain.inputs]
+                self.add_line(chain.update, [target, *inputs])
+            return
+        inputs = [self.array(slot, len(self.lines)) for slot in chain.inputs]
+        if chain.kernel is None:  # the inputs in a list, which is the last to hold them
+            self.lines.append(f"inputs[:] = {', '.join(inputs)},")
+            inputs = ["inputs"]
+        self.made.add(chain.result)
+        self.last[chain.result] = len(self.lines)
+        self.add_line(chain.kernel or chain.compared, inputs, f"s{chain.result}")
+
+    def add_line(self, function: Any, args: list[str], result: str = "_") -> None:
+        """Add a call of something else than an op."""
+        name = f"k{len(self.lines)}"
+        self.names[name] = function
+        self.lines.append(f"{result} = {name}({', '.join(args)})")
 
     def add(self, call: Call) -> None:
         line = len(self.lines)
