@@ -9,7 +9,8 @@ metadata has. ``known.toml`` lists those that do not, with reasons.
         --share N        one of 14 parts of them, the N-th; "changed": the one that the sources of packages/ choose
         --table FILE     write what was seen as a table in Markdown
         --record FILE    write down what was seen of each program at once, and do not run again what stands there of the
-                         same sources, program and versions: so an interrupted run goes on, and shares make one table
+                         same sources, program and versions: so an interrupted run goes on, runs side by side divide
+                         the programs, and shares make one table
         --missing        print what the programs need and is not installed, a line for each; run nothing
         --newest         the same without versions: whatever is newest
         --rounding       PyTorch with its plain kernels in weft's place: a program that then differs cannot judge weft
@@ -181,22 +182,20 @@ def sources() -> str:
 
 
 class Record:
-    """What was seen of programs, a line for each in a file; without a file, nothing is kept."""
+    """What was seen of programs, a line for each in a file; runs side by side may share it. Without a file, nothing."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self.seen: dict[str, dict[str, Any]] = {}
-        if path is not None and path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                entry = json.loads(line)
-                self.seen[entry["fingerprint"]] = entry
 
     def fill(self, program: Program) -> bool:
-        """Give a program what an earlier run saw of just this; whether one did."""
-        entry = self.seen.get(program.fingerprint)
-        if entry is not None:
-            program.state, program.detail, program.versions = entry["state"], entry["detail"], entry["versions"]
-        return entry is not None
+        """Give a program what another run saw of just this; whether one did."""
+        if self.path is None or not self.path.exists():
+            return False
+        entries = map(json.loads, self.path.read_text(encoding="utf-8").splitlines())
+        found = {each["fingerprint"]: each for each in entries}.get(program.fingerprint)
+        if found is not None:
+            program.state, program.detail, program.versions = found["state"], found["detail"], found["versions"]
+        return found is not None
 
     def add(self, program: Program) -> None:
         """Write down what was seen."""
