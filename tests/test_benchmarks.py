@@ -90,3 +90,10 @@ def test_a_recorded_run_is_in_the_tables_and_keeps_other_suites(tmp_path, monkey
     assert "Python 3.11; compared with PyTorch." in text
     assert "Python 3.12; compared with PyTorch." in text
     assert set(json.loads((tmp_path / "results.json").read_text())) == {"overhead", "kernels"}
+
+
+def test_imports_are_of_fresh_processes_with_their_variables():
+    processes = importlib.import_module("suites.processes")
+    asks = "os, sys; assert os.environ['CHOSEN'] == 'yes' and 'weft' not in sys.modules"
+    taken = processes.fresh_imports([("json", {}), (asks, {"CHOSEN": "yes"})], 2)
+    assert [len(each) for each in taken] == [2, 2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib.util
 import itertools
 import statistics
 import subprocess
@@ -25,21 +26,30 @@ MEGABYTE = 1 << 20
 
 
 def importing(contestants: list[Contestant], runs: int) -> list[Measurement]:
-    """``import`` beside NumPy's own, in turns, after one round that fills the caches."""
+    """``import`` beside NumPy's own, and with transformers, each library in PyTorch's place."""
     modules = ["numpy", *dict.fromkeys(each.library for each in contestants)]
-    taken: dict[str, list[float]] = {module: [] for module in modules}
+    numpys, mine, *others = fresh_imports([(module, {}) for module in modules], runs)
+    alone, own = statistics.median(numpys), statistics.median(mine)
+    found = compared("import", mine, others[0]) if others else Measurement("import", taken=own)
+    found.note = f"{1000 * (own - alone):.0f} ms more than NumPy's own {1000 * alone:.0f}"
+    both = "import torch, transformers"
+    if importlib.util.find_spec("transformers") is None:
+        return [found, Measurement(both, note="transformers is not installed")]
+    places = [{"WEFT_AS_TORCH": "1"} if module == "weft" else {} for module in modules[1:]]
+    taken = fresh_imports([("torch, transformers", place) for place in places], runs)
+    return [found, compared(both, *taken) if others else Measurement(both, taken=statistics.median(taken[0]))]
+
+
+def fresh_imports(imports: list[tuple[str, dict[str, str]]], runs: int) -> list[list[float]]:
+    """The seconds of each (modules, environment variables), in turns, after one round that fills the caches."""
+    taken: list[list[float]] = [[] for _ in imports]
     for number in range(runs + 1):
-        for module in modules:
-            command = [sys.executable, "-c", IMPORT.format(module)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment(1))
+        for seconds, (modules, settings) in zip(taken, imports, strict=True):
+            command = [sys.executable, "-c", IMPORT.format(modules)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment(1) | settings)
             if number:
-                taken[module].append(float(done.stdout))
-    middle = {module: statistics.median(times) for module, times in taken.items()}
-    mine, *others = modules[1:]
-    note = f"{1000 * (middle[mine] - middle['numpy']):.0f} ms more than NumPy's own {1000 * middle['numpy']:.0f}"
-    found = compared("import", taken[mine], taken[others[0]]) if others else Measurement("import", taken=middle[mine])
-    found.note = note
-    return [found]
+                seconds.append(float(done.stdout))
+    return taken
 
 
 def first_steps(contestants: list[Contestant], runs: int) -> list[Measurement]:
