@@ -53,6 +53,31 @@ def test_top_p_keeps_the_nucleus():
     assert draw(top_p=0.81) == pytest.approx([0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0], abs=0.03)
 
 
+def test_min_p_keeps_what_is_not_far_less_probable_than_the_first():
+    assert draw(min_p=0.61) == [1.0, 0.0, 0.0, 0.0]
+    assert draw(min_p=0.29) == pytest.approx([0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0], abs=0.03)
+    assert draw(min_p=0.0) == pytest.approx(PROBABILITIES, abs=0.03)
+
+
+def test_no_run_of_tokens_is_repeated():
+    def model(tokens):
+        return weft.tensor([1.0, 0.8, 0.5]).expand(len(tokens), 3)
+
+    prompt = weft.tensor([0, 1])
+    assert generate(model, prompt, 4, temperature=0, no_repeat_ngram_size=2).tolist() == [0, 1, 0, 0, 2, 0]
+    assert generate(model, prompt, 1, temperature=0, no_repeat_ngram_size=1).tolist() == [0, 1, 2]
+    assert generate(model, prompt, 4, temperature=0, no_repeat_ngram_size=9).tolist() == [0, 1, 0, 0, 0, 0]
+
+
+def test_padding_begins_no_run_of_tokens():
+    def model(tokens, attention_mask):
+        return weft.tensor([1.0, 0.8, 0.5]).expand(len(tokens), 3)
+
+    prompt, mask = weft.tensor([[0, 0, 0], [0, 0, 0]]), weft.tensor([[0, 0, 1], [1, 1, 1]])
+    found = generate(model, prompt, 1, temperature=0, no_repeat_ngram_size=2, attention_mask=mask)
+    assert found[:, 3].tolist() == [0, 1]
+
+
 def test_the_same_seed_gives_the_same_text():
     first, second = (draw(50, generator=weft.Generator().manual_seed(3)) for _ in range(2))
     assert first == second
@@ -94,6 +119,8 @@ def test_no_history_is_recorded():
         ({"top_k": 0}, "top_k must be at least 1"),
         ({"top_p": 0}, "top_p must be greater than 0"),
         ({"top_p": 1.5}, "at most 1, got 1.5"),
+        ({"min_p": 1.5}, "min_p must be from 0 to 1"),
+        ({"no_repeat_ngram_size": 0}, "no_repeat_ngram_size must be at least 1"),
         ({"block_size": 0}, "block_size must be at least 1"),
         ({"repetition_penalty": 0}, "repetition_penalty must be positive, got 0; 1 is none"),
     ],

@@ -100,6 +100,23 @@ def test_a_batch_of_tensors_is_what_a_model_takes(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"padding": "max_length"}, "padding='max_length' needs a max_length"),
+        (
+            {"padding": True, "pad_to_multiple_of": 4, "truncation": True, "max_length": 6},
+            r"max_length \(6\) cannot be filled up to a multiple of pad_to_multiple_of \(4\)",
+        ),
+    ],
+)
+def test_lengths_that_cannot_be_met_say_why(options, message, trained):
+    tokenizer = copy.deepcopy(trained)
+    tokenizer.pad_token = "<pad>"
+    with pytest.raises(ValueError, match=message):
+        tokenizer(["a", "b c"], **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         ({"padding": True}, "padding needs a padding token"),
         ({"padding": "widest"}, "padding must be True"),
         ({"truncation": True}, "truncation needs a max_length"),

@@ -254,6 +254,46 @@ def test_padded_and_penalized_tokens_of_a_decoder(name, pair):
     assert found.tolist() == expected.tolist()
 
 
+SAMPLINGS: list[dict[str, Any]] = [
+    {"temperature": 0.7},
+    {"temperature": 1.5, "top_k": 7},
+    {"top_p": 0.8},
+    {"min_p": 0.05},
+    {"no_repeat_ngram_size": 2, "temperature": 0.5},
+    {
+        "temperature": 0.9,
+        "top_k": 30,
+        "top_p": 0.9,
+        "min_p": 0.01,
+        "repetition_penalty": 1.2,
+        "no_repeat_ngram_size": 3,
+    },
+]
+
+
+@pytest.mark.parametrize("options", SAMPLINGS, ids=lambda options: " ".join(options))
+def test_drawn_tokens_are_those_of_one_seed(options, folder):
+    theirs, ours = decoders("llama", folder / "llama")
+    tokens = tokens_of(theirs, length=9)
+    torch.manual_seed(3)
+    mask = torch.ones_like(tokens)
+    whole = {"top_k": 0, **options}  # where nothing is said, transformers draws from the 50 most probable
+    sampled = {"attention_mask": mask, "max_new_tokens": TOKENS, "do_sample": True, "pad_token_id": 0, **whole}
+    expected = theirs.generate(input_ids=tokens, **sampled)
+    weft.manual_seed(3)
+    assert generate(ours, ours_of(tokens), TOKENS, **options).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_greedy_tokens_without_repeated_runs(size, folder):
+    theirs, ours = decoders("gpt2", folder / "gpt2")
+    tokens = tokens_of(theirs, length=9)
+    options = {"max_new_tokens": TOKENS, "do_sample": False, "pad_token_id": 0, "no_repeat_ngram_size": size}
+    expected = theirs.generate(input_ids=tokens, attention_mask=torch.ones_like(tokens), **options)
+    found = generate(ours, ours_of(tokens), TOKENS, temperature=0, no_repeat_ngram_size=size)
+    assert found.tolist() == expected.tolist()
+
+
 @pytest.mark.parametrize("name", part(DECODERS))
 def test_gradients_of_a_decoder(name, pair):
     theirs, ours = pair

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import random
 import re
 from functools import cache
 from typing import Any
@@ -18,7 +19,7 @@ import tiktoken
 import tokenizers
 import transformers
 from tests.conformance.text.scripts import lines
-from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from weft.text import PretrainedTokenizer
 
@@ -81,16 +82,75 @@ def byte_fallback() -> Any:
     )
 
 
-MODELS = {each.__name__: each for each in (word_pieces, byte_pairs, unigram, byte_fallback)}
+def words() -> Any:
+    """A word is a token; texts lose their accents."""
+    tokenizer = tokenizers.Tokenizer(models.WordLevel(unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase()]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Whitespace(), pre_tokenizers.Digits(individual_digits=True)]
+    )
+    return tokenizer, trainers.WordLevelTrainer(vocab_size=300, special_tokens=SPECIAL, show_progress=False)
+
+
+def split_byte_pairs() -> Any:
+    """As Llama 3 and Qwen: words by a pattern, whole ones before their pairs."""
+    tokenizer = tokenizers.Tokenizer(models.BPE(ignore_merges=True))
+    tokenizer.normalizer = normalizers.NFC()
+    pattern = (
+        r"(?i:'s|'t|'re|'ll)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    return tokenizer, trainers.BpeTrainer(
+        vocab_size=900, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
+    )
+
+
+def suffixed_pairs() -> Any:
+    """As GPT and CLIP: characters, of which the last of a word is another one."""
+    tokenizer = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.BPEDecoder("</w>")
+    return tokenizer, trainers.BpeTrainer(
+        vocab_size=600, special_tokens=SPECIAL, end_of_word_suffix="</w>", show_progress=False
+    )
+
+
+MODELS = {
+    each.__name__: each
+    for each in (word_pieces, byte_pairs, unigram, byte_fallback, words, split_byte_pairs, suffixed_pairs)
+}
+
+# Tokens that are found in texts before they are split, and what may stand around them.
+ADDED = [
+    AddedToken("<new>", lstrip=True, rstrip=True, normalized=False),
+    AddedToken("brown", single_word=True),
+    AddedToken("größe", lstrip=True, single_word=True),
+    AddedToken("世界", rstrip=True, normalized=False),
+    AddedToken("a b"),
+]
+AMONG = "<new>| <new> |brown|Größe|größe |世界|<mask>|</s>|a b|A B| |  |x|é|".split("|")
 
 
 @cache
-def folder(name: str, root: Any) -> Any:
+def folder(name: str, root: Any, added: bool = False) -> Any:
     """The folder of a tokenizer that was trained on other lines of the kind."""
     tokenizer, trainer = MODELS[name]()
     tokenizer.train_from_iterator(lines(400, seed=1), trainer)
     tokenizer.post_processor = around("<s>", "</s>", tokenizer, types=name == "word_pieces")
-    path = root / name
+    if added:
+        tokenizer.add_tokens(ADDED)
+        tokenizer.add_special_tokens([AddedToken("<turn>", lstrip=True), AddedToken("X", single_word=True)])
+    path = root / (f"{name}_added" if added else name)
     path.mkdir()
     tokenizer.save(str(path / "tokenizer.json"))
     roles = {
@@ -188,7 +248,44 @@ def test_numbers_and_offsets_of_each_line(both: Any) -> None:
     ours, theirs = both
     options = {"return_offsets_mapping": True, "return_special_tokens_mask": True}
     assert plain(ours(LINES, **options)) == plain(theirs(LINES, **options))
-    assert [ours.encode(line) for line in LINES[:50]] == [theirs.encode(line) for line in LINES[:50]]
+    for line in LINES[:50]:
+        assert ours.encode(line) == theirs.encode(line)
+        assert ours.tokenize(line) == theirs.tokenize(line)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_added_tokens(name: str, side: str, root: Any) -> None:
+    path = folder(name, root, added=True)
+    ours, theirs = PretrainedTokenizer.from_pretrained(path), transformers.AutoTokenizer.from_pretrained(path)
+    ours.truncation_side = theirs.truncation_side = side
+    draws = random.Random(2)
+    among = ["".join(draws.choices([*AMONG, "<turn>", "X", "XX"], k=8)) for _ in range(100)]
+    options = {"return_offsets_mapping": True, "return_special_tokens_mask": True}
+    cut = {"truncation": True, "max_length": 8, "padding": True, "padding_side": side, "pad_to_multiple_of": 4}
+    parts = {"truncation": True, "max_length": 7, "stride": 2, "return_overflowing_tokens": True}
+    for each in ({}, cut, parts):
+        assert plain(ours(among, **options, **each)) == plain(theirs(among, **options, **each))
+    assert [ours.tokenize(line) for line in among] == [theirs.tokenize(line) for line in among]
+    ids = theirs(among)["input_ids"]
+    for skip in (False, True):
+        assert ours.batch_decode(ids, skip_special_tokens=skip) == theirs.batch_decode(ids, skip_special_tokens=skip)
+
+
+def test_a_length_that_is_no_multiple_is_refused(root: Any) -> None:
+    path = folder("words", root)
+    options = {"truncation": True, "max_length": 11, "padding": True, "pad_to_multiple_of": 8}
+    for tokenizer in (PretrainedTokenizer.from_pretrained(path), transformers.AutoTokenizer.from_pretrained(path)):
+        with pytest.raises(ValueError, match="pad_to_multiple_of"):
+            tokenizer(LINES[:3], **options)
+
+
+def test_parts_of_pairs_that_overflow_are_longer_than_the_others(root: Any) -> None:
+    path = folder("words", root)
+    ours, theirs = PretrainedTokenizer.from_pretrained(path), transformers.AutoTokenizer.from_pretrained(path)
+    pairs = [line or "x" for line in LINES[:12]], [line or "x" for line in LINES[12:24]]
+    options = {"truncation": True, "max_length": 6, "padding": True, "return_overflowing_tokens": True}
+    assert plain(ours(*pairs, **options)) == plain(theirs(*pairs, **options))
 
 
 def test_texts_of_numbers(both: Any) -> None:

@@ -22,9 +22,11 @@ def generate(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
     repetition_penalty: float = 1.0,
     presence_penalty: float = 0.0,
     frequency_penalty: float = 0.0,
+    no_repeat_ngram_size: int | None = None,
     block_size: int | None = None,
     attention_mask: Tensor | None = None,
     stop_token: int | Collection[int] | None = None,
@@ -49,11 +51,15 @@ def generate(
         Draw from the k most probable tokens only.
     top_p : float, optional
         Draw from the fewest tokens whose probabilities sum to at least p (nucleus sampling, arXiv:1904.09751).
+    min_p : float, optional
+        Draw from the tokens whose probability is at least p times that of the most probable one (arXiv:2407.01082).
     repetition_penalty : float, default 1
         Divides the positive logits, and multiplies the negative ones, of the tokens in prompt and continuation
         (arXiv:1909.05858).
     presence_penalty, frequency_penalty : float, default 0
         Subtracted from the logits of the tokens in the continuation: once, and as often as each is in it.
+    no_repeat_ngram_size : int, optional
+        No run of so many tokens is twice in prompt and continuation (arXiv:1705.04304).
     block_size : int, optional
         The model sees at most so many of the last tokens; no cache is used then.
     attention_mask : Tensor, shape of the prompt, optional
@@ -84,7 +90,8 @@ def generate(
     >>> generate(count_on, weft.tensor([7]), 5, temperature=0)
     tensor([7, 8, 9, 0, 1, 2])
     """
-    _check_options(prompt, max_new_tokens, temperature, top_k, top_p, repetition_penalty, block_size)
+    _check_prompt(prompt, max_new_tokens)
+    _check_options(temperature, top_k, top_p, min_p, repetition_penalty, no_repeat_ngram_size, block_size)
     given = prompt.unsqueeze(0) if prompt.dim() == 1 else prompt
     batch, start = given.shape
     tokens = given.new_zeros((batch, start + max_new_tokens))
@@ -98,7 +105,8 @@ def generate(
         logits = last_logits(tokens[:, :length], None if mask is None else mask[:, :length])
         logits = _repeated_less(logits, tokens[:, :length], mask, repetition_penalty)
         logits = _present_less(logits, tokens[:, start:length], presence_penalty, frequency_penalty)
-        added = _next_token(logits, temperature, top_k, top_p, generator)
+        logits = _without_repeated_ngrams(logits, tokens[:, :length], mask, no_repeat_ngram_size)
+        added = _next_token(logits, temperature, top_k, top_p, min_p, generator)
         if running is not None:
             added = added.where(running, tokens[:, length - 1 : length])
             for stop in stops:
@@ -172,8 +180,26 @@ def _present_less(logits: Tensor, added: Tensor, presence: float, frequency: flo
     return logits - presence * (counts > 0).to(logits.dtype) - frequency * counts
 
 
+def _without_repeated_ngrams(logits: Tensor, tokens: Tensor, mask: Tensor | None, size: int | None) -> Tensor:
+    """Return the logits (B, V) with minus infinity for tokens that would end a run that is there already."""
+    if size is None or tokens.shape[1] < size:
+        return logits
+    runs = tokens.unfold(1, size, 1)  # (B, T - size + 1, size)
+    begun = tokens[:, tokens.shape[1] - size + 1 :]  # the size - 1 tokens that the next one would end
+    same = (runs[..., :-1] == begun[:, None]).all(-1)
+    if mask is not None:
+        same = same & mask[:, : tokens.shape[1]].unfold(1, size, 1).all(-1)
+    ends = logits.new_zeros(logits.shape).scatter_add(-1, runs[..., -1], same.to(logits.dtype))
+    return logits.masked_fill(ends > 0, -math.inf)
+
+
 def _next_token(
-    logits: Tensor, temperature: float, top_k: int | None, top_p: float | None, generator: Generator | None
+    logits: Tensor,
+    temperature: float,
+    top_k: int | None,
+    top_p: float | None,
+    min_p: float | None,
+    generator: Generator | None,
 ) -> Tensor:
     """Draw (B, 1) from logits (B, V)."""
     if temperature == 0:
@@ -184,7 +210,11 @@ def _next_token(
         logits = logits.masked_fill(logits < least, -math.inf)
     if top_p is not None:
         logits = _nucleus(logits, top_p)
-    return logits.softmax(dim=-1).multinomial(1, generator=generator)
+    probabilities = logits.softmax(dim=-1)
+    if min_p is not None:
+        least = min_p * probabilities.amax(dim=-1, keepdim=True)
+        probabilities = logits.masked_fill(probabilities < least, -math.inf).softmax(dim=-1)
+    return probabilities.multinomial(1, generator=generator)
 
 
 def _nucleus(logits: Tensor, top_p: float) -> Tensor:
@@ -196,28 +226,32 @@ def _nucleus(logits: Tensor, top_p: float) -> Tensor:
     return logits.scatter(-1, places, kept)
 
 
-def _check_options(
-    prompt: Tensor,
-    max_new_tokens: int,
-    temperature: float,
-    top_k: int | None,
-    top_p: float | None,
-    repetition_penalty: float,
-    block_size: int | None,
-) -> None:
+def _check_prompt(prompt: Tensor, max_new_tokens: int) -> None:
     if prompt.dim() not in (1, 2) or prompt.shape[-1] == 0:
         raise ValueError(
             f"generate: prompt must be (B, T) or (T,) with at least one token, got shape {tuple(prompt.shape)}"
         )
     if max_new_tokens < 0:
         raise ValueError(f"generate: max_new_tokens must not be negative, got {max_new_tokens}")
+
+
+def _check_options(
+    temperature: float,
+    top_k: int | None,
+    top_p: float | None,
+    min_p: float | None,
+    repetition_penalty: float,
+    no_repeat_ngram_size: int | None,
+    block_size: int | None,
+) -> None:
     if temperature < 0:
         raise ValueError(f"generate: temperature must not be negative, got {temperature}; 0 is greedy")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"generate: top_k must be at least 1, got {top_k}")
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"generate: top_p must be greater than 0 and at most 1, got {top_p}")
+    if min_p is not None and not 0 <= min_p <= 1:
+        raise ValueError(f"generate: min_p must be from 0 to 1, got {min_p}")
     if repetition_penalty <= 0:
         raise ValueError(f"generate: repetition_penalty must be positive, got {repetition_penalty}; 1 is none")
-    if block_size is not None and block_size < 1:
-        raise ValueError(f"generate: block_size must be at least 1, got {block_size}")
+    for name, count in (("top_k", top_k), ("no_repeat_ngram_size", no_repeat_ngram_size), ("block_size", block_size)):
+        if count is not None and count < 1:
+            raise ValueError(f"generate: {name} must be at least 1, got {count}")

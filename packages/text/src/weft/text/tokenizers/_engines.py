@@ -26,6 +26,9 @@ class Engine(Protocol):
     def encode(self, texts: list[Texts], add_special_tokens: bool, truncation: Truncation | None) -> list[Encoding]:
         """Return the tokens of texts, or of pairs of texts."""
 
+    def tokens(self, texts: Texts, add_special_tokens: bool) -> list[str]:
+        """Return the tokens of one text, or pair of texts, as strings."""
+
     def decode(self, ids: list[int], skip_special_tokens: bool) -> str:
         """Return the text of tokens."""
 
@@ -91,6 +94,11 @@ class JSONEngine:
                 self.tokenizer.no_truncation()
         return [_from_library(each) for each in found]
 
+    def tokens(self, texts: Texts, add_special_tokens: bool) -> list[str]:
+        with self._settings:
+            (found,) = self.tokenizer.encode_batch([texts], add_special_tokens=add_special_tokens)
+        return list(found.tokens)
+
     def _added(self, texts: list[Texts], add_special_tokens: bool) -> int:
         """Return how many special tokens are added to a text."""
         pair = bool(texts) and not isinstance(texts[0], str)
@@ -153,6 +161,10 @@ class _PieceEngine:
         begin, end = (self.begin, self.end) if add_special_tokens else ([], [])
         return [self._encoded(text, begin, end, truncation) for text in texts]
 
+    def tokens(self, texts: Texts, add_special_tokens: bool) -> list[str]:
+        (found,) = self.encode([texts], add_special_tokens, None)
+        return [str(self.id_to_token(index)) for index in found.ids]
+
     def _encoded(self, text: Texts, begin: list[int], end: list[int], truncation: Truncation | None) -> Encoding:
         if not isinstance(text, str):
             raise ValueError(
@@ -212,6 +224,9 @@ class _PieceEngine:
         return len(new)
 
     def vocabulary(self) -> dict[str, int]:
+        raise NotImplementedError
+
+    def id_to_token(self, index: int) -> str | None:
         raise NotImplementedError
 
     def token_to_id(self, token: str) -> int | None:

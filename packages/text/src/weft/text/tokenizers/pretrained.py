@@ -207,7 +207,8 @@ return_offsets_mapping, return_length : bool
         }
         parts = [{name: part for name, part in _parts(row).items() if wanted[name]} for row in rows]
         side = self.padding_side if padding_side is None else padding_side
-        parts = self._padded(parts, padding, cut.max_length if cut else max_length, pad_to_multiple_of, side)
+        longest = max((len(each.ids) for each in found), default=0)  # parts that overflow may be longer
+        parts = self._padded(parts, padding, cut, longest, max_length, pad_to_multiple_of, side)
         batch = BatchEncoding({name: [row[name] for row in parts] for name in parts[0]} if parts else {"input_ids": []})
         if return_overflowing_tokens:
             owners = [owner for owner, each in enumerate(found) for _ in flat([each])]
@@ -225,8 +226,9 @@ return_offsets_mapping, return_length : bool
         return self(text, text_pair, **options)["input_ids"]
 
     def tokenize(self, text: str, text_pair: str | None = None, add_special_tokens: bool = False) -> list[str]:
-        """Return the tokens of a text as they stand in the vocabulary."""
-        return self.convert_ids_to_tokens(self.encode(text, text_pair, add_special_tokens=add_special_tokens))
+        """Return the tokens of a text, or of a pair, as strings."""
+        (given,), _ = _texts(text, text_pair)
+        return self.engine.tokens(given, add_special_tokens)
 
     def _truncation(self, strategy: bool | str, max_length: int | None, stride: int) -> Truncation | None:
         if strategy is False or strategy == "do_not_truncate":
@@ -234,17 +236,21 @@ return_offsets_mapping, return_length : bool
         name = "longest_first" if strategy is True else strategy
         if name not in _STRATEGIES:
             raise ValueError(f"truncation must be True, False or one of {_STRATEGIES}, got {strategy!r}")
+        return Truncation(self._greatest_length(max_length, "truncation"), name, stride, self.truncation_side)
+
+    def _greatest_length(self, max_length: int | None, option: str) -> int:
+        """Return ``max_length``, by default the model's; the error names the option that needs it."""
         length = self.model_max_length if max_length is None else max_length
         if length is None:
-            raise ValueError(
-                "truncation needs a max_length: the tokenizer's files name no greatest length of the model"
-            )
-        return Truncation(length, name, stride, self.truncation_side)
+            raise ValueError(f"{option} needs a max_length: the tokenizer's files name no greatest length of the model")
+        return length
 
     def _padded(
         self,
         rows: list[dict[str, list[Any]]],
         padding: bool | str,
+        cut: Truncation | None,
+        longest: int,
         max_length: int | None,
         multiple: int | None,
         side: str,
@@ -259,9 +265,14 @@ return_offsets_mapping, return_length : bool
                 "padding needs a padding token, and the tokenizer has none: set tokenizer.pad_token, for example to "
                 "tokenizer.eos_token"
             )
-        length = max(len(row["input_ids"]) for row in rows)
+        length = longest
         if padding == "max_length":
-            length = max_length or self.model_max_length or length
+            length = self._greatest_length(cut.max_length if cut else max_length, "padding='max_length'")
+        if cut is not None and multiple and cut.max_length % multiple:
+            raise ValueError(
+                f"texts that are cut to max_length ({cut.max_length}) cannot be filled up to a multiple of "
+                f"pad_to_multiple_of ({multiple}); pass a max_length that is one"
+            )
         length += -length % (multiple or 1)
         fill = {"input_ids": self.pad_token_id, "special_tokens_mask": 1, "offset_mapping": (0, 0)}
         fill |= {"token_type_ids": 0, "attention_mask": 0}
