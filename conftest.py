@@ -24,7 +24,10 @@ os.environ.setdefault("WEFT_QUIET", "1")
 NEEDS = {
     **{
         f"packages/backend-cuda/src/weft/backend_cuda/{name}.py": "cupy"
-        for name in "backend devices errors linear_algebra memory runtime special_functions streams transfers".split()
+        for name in (
+            "backend devices errors linear_algebra memory orthogonal_polynomials regions runtime special_functions "
+            "streams transfers"
+        ).split()
     },
     "packages/core/src/weft/utils/einops.py": "einops",
     **{

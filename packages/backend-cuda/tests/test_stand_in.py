@@ -111,6 +111,33 @@ def test_views_are_in_the_memory_of_their_base_and_not_all_know_it():
     assert run(VIEWS) == ["True True True True True", "None True 16", "9.0 8.0", "[1.0, 3.0] None"]
 
 
+KERNELS = """
+x = cupy.arange(6.0).reshape(2, 3)
+double = cupy.ElementwiseKernel("T x, raw T table, int64 k", "T y", "y = 2 * x + table[k + i]", "double_and_add")
+print(double(x, x, 0).tolist())
+for call in (
+    lambda: double(x, x, 1),
+    lambda: double(x, x, -1),
+    lambda: double(x, x.astype("float32"), 0),
+    lambda: double(x.astype("float32"), x.astype("float32"), 0, cupy.zeros((2, 3))),
+    lambda: double(x, numpy.ones(6), 0),
+    lambda: double(x, x, 0, cupy.zeros(3)),
+    lambda: cupy.ElementwiseKernel("raw T x", "T y", "y = x[i]", "undecided")(x),
+    lambda: cupy.ElementwiseKernel("T i", "T y", "y = i", "reserved"),
+    lambda: cupy.ElementwiseKernel("T x", "T y", "y = absent(x)", "misspelt")(x),
+):
+    try:
+        print("accepted:", call())
+    except (IndexError, TypeError, ValueError, RuntimeError) as error:
+        print("refused")
+"""
+
+
+def test_kernels_are_compiled_and_held_to_their_arrays():
+    found = run(KERNELS)
+    assert found == ["[[0.0, 3.0, 6.0], [9.0, 12.0, 15.0]]", *["refused"] * 9]
+
+
 def test_memory_is_counted_and_limited():
     lines = run("""
 pool = cupy.get_default_memory_pool()

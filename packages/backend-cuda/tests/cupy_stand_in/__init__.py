@@ -7,13 +7,14 @@ add and multiply have ``reduce`` and ``accumulate``; ufuncs take ``out``, ``dtyp
 arrays do not mix in; arrays of two devices do not; reductions give arrays without dimensions; positions out of range
 wrap around; there is no float8. `record` tells, of what ran inside, every call, wait and upload.
 
-Not shown: kernels, rounding, speed, races between streams, limits of CuPy's functions that their parameters do not
-tell.
+Not shown: CuPy's kernels, rounding, speed, races between streams, limits of CuPy's functions that their parameters do
+not tell.
 
 - `interface`: the table, and the modules made from it.
 - `array`, `indices`: ``cupy.ndarray``.
 - `ufuncs`, `functions`: what is called.
 - `solvers`: ``cupy.linalg`` over cuSOLVER and its ``info``.
+- `kernels`: CUDA C++, compiled for the host.
 - `cuda`: devices, streams, memory.
 - `events`: what is recorded.
 """
@@ -31,6 +32,7 @@ from cupy_stand_in import cuda, interface, solvers
 from cupy_stand_in.array import ndarray
 from cupy_stand_in.events import Event, record
 from cupy_stand_in.functions import Function
+from cupy_stand_in.kernels import ElementwiseKernel
 from cupy_stand_in.ufuncs import ufunc
 
 __all__ = ["Event", "Module", "install", "record"]
@@ -86,6 +88,7 @@ def install() -> Any:
     module.__version__ = interface.TABLE["version"]
     module.ndarray = ndarray
     module._where = choice
+    module.ElementwiseKernel = ElementwiseKernel
     module.get_default_memory_pool = lambda: cuda.pool
     module.cuda = device_module()
     module.linalg, module.fft = Module("cupy.linalg", numpy.linalg), Module("cupy.fft", numpy.fft)

@@ -18,6 +18,7 @@ FACTORED = {
     "cholesky_ex": (weft.linalg.cholesky_ex, [GOOD, INDEFINITE, GOOD, NAN]),
     "cholesky_ex, upper": (lambda A: weft.linalg.cholesky_ex(A, upper=True), [INDEFINITE, GOOD]),
     "lu_factor_ex": (weft.linalg.lu_factor_ex, [GOOD, SINGULAR, EMPTY_COLUMN]),
+    "ldl_factor_ex": (weft.linalg.ldl_factor_ex, [GOOD, INDEFINITE, EMPTY_COLUMN]),
 }
 CHECKED = {
     "inv": (weft.linalg.inv, SINGULAR),
@@ -176,3 +177,28 @@ def test_what_is_checked_goes_through_vmap(name):
     if name == "lu_factor":
         found, expected = found[0], expected[0]
     weft.testing.assert_close(found.cpu(), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("matrices", ["random", "zero diagonal", "singular"])
+def test_ldl_has_lapacks_pivots_and_factors(matrices, hermitian, dtype, on_stand_in):
+    import cupy_stand_in
+
+    generator = weft.Generator().manual_seed(0)
+    for shape in ((0, 0), (1, 1), (2, 2, 2), (0, 2, 2), (2, 9, 9)):
+        A = weft.randn(*shape, dtype=dtype, generator=generator)
+        A = A + (A.mH if hermitian else A.mT)
+        if matrices == "zero diagonal":
+            A = A - weft.diag_embed(A.diagonal(dim1=-2, dim2=-1))
+        elif matrices == "singular":
+            A[..., shape[-1] // 2 :, :] = A[..., shape[-1] // 2 :] = 0
+        there = A.cuda()
+        with cupy_stand_in.record() as log:
+            found = weft.linalg.ldl_factor_ex(there, hermitian=hermitian)
+        assert not [event for event in log if event.kind in ("wait", "upload", "silent")]
+        here = weft.linalg.ldl_factor_ex(A, hermitian=hermitian)
+        assert weft.equal(found.pivots.cpu(), here.pivots)
+        assert weft.equal(found.info.cpu(), here.info)
+        rtol = 1e-2 if dtype.itemsize == 4 or dtype is weft.complex64 else 1e-9
+        assert_close(found.LD.cpu(), here.LD, rtol=rtol, atol=rtol)

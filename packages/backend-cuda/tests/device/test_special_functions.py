@@ -1,6 +1,7 @@
 """Special functions, windows and evenly spaced numbers on the device: the CPU's values, without a wait or an upload."""
 
 import math
+from functools import partial
 
 import pytest
 
@@ -64,6 +65,29 @@ def test_polygamma_agrees(n, on_stand_in, events):
     there = x.cuda()
     assert_close(weft.polygamma(n, there).cpu(), weft.polygamma(n, x), rtol=1e-8, atol=0, equal_nan=True)
     assert events(lambda: weft.polygamma(n, there)) == []
+
+
+POLYNOMIALS = ["hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
+
+
+@pytest.mark.parametrize("dtype", [weft.float32, weft.float64, weft.bfloat16], ids=str)
+@pytest.mark.parametrize("name", [*POLYNOMIALS, *(f"chebyshev_polynomial_{kind}" for kind in "tuvw")])
+def test_polynomials_of_degrees_on_the_device_agree(name, dtype, on_stand_in, events):
+    function, x = getattr(weft.special, name), weft.tensor(POINTS, dtype=dtype).unsqueeze(1)
+    n = weft.tensor([-1, 0, 1, 2, 3, 7, 20, 128, 129, 600], dtype=weft.int64)
+    rtol = {weft.float32: 1e-3, weft.float64: 1e-9, weft.bfloat16: 1e-2}[dtype]
+    for points, degrees in ((x, n), (x.mT, n.unsqueeze(1)), (x.expand(-1, len(n)), n), (0.3, n)):
+        given = [each.cuda() if isinstance(each, weft.Tensor) else each for each in (points, degrees)]
+        here, there = function(points, degrees), function(*given)
+        assert_close(there.cpu(), here, rtol=rtol, atol=rtol * 1e-2, equal_nan=True)
+        assert events(partial(function, *given)) == []
+
+
+def test_a_degree_of_too_many_steps_is_reported():
+    x, n = weft.tensor([0.5, 1.0], device="cuda"), weft.tensor([100_001, 10**12], device="cuda")
+    assert weft.special.legendre_polynomial_p(x[1:], n[1:]).item() == 1  # needs no step
+    with pytest.raises(RuntimeError, match="legendre_polynomial_p: a degree takes more than 100000 steps"):
+        weft.special.legendre_polynomial_p(x, n).cpu()
 
 
 @pytest.mark.parametrize("dtype", [weft.float32, weft.float64], ids=str)

@@ -32,10 +32,10 @@ ADDRESSABLE = 2**63 - 1  # bytes; CuPy's own product of sizes wraps around
 
 @cache
 def own_kernels() -> tuple[Any, ...]:
-    """The modules with kernels by CuPy's own functions, which import what CuPy alone does not: when first asked for."""
-    from weft.backend_cuda import linear_algebra, special_functions
+    """The modules with kernels by what CuPy alone has, which import what CuPy itself does not: when first asked for."""
+    from weft.backend_cuda import linear_algebra, orthogonal_polynomials, regions, special_functions
 
-    return linear_algebra, special_functions
+    return linear_algebra, orthogonal_polynomials, regions, special_functions
 
 
 class CUDABackend(SyncDebug, Transfers, DeviceFunctions, ArrayNamespaceBackend):
@@ -65,7 +65,7 @@ class CUDABackend(SyncDebug, Transfers, DeviceFunctions, ArrayNamespaceBackend):
 
     def quiet_kernel(self, name: str, element: dtype, generic: Callable[..., Any] | None) -> Callable[..., Any] | None:
         """The kernel of an op, whatever it waits for."""
-        if name.startswith("core::") and generic is not None and name not in self.kernels:
+        if name.startswith(("core::", "vision::")) and generic is not None and name not in self.kernels:
             for module in own_kernels():
                 if name in module.NAMES:
                     found: Callable[..., Any] = module.kernel(name, generic)

@@ -18,7 +18,6 @@ import numpy
 from cupy.linalg import _util
 from cupyx.scipy.linalg import solve_triangular
 
-import weft
 from weft.backend import NoEquivalentError
 
 MAX_BATCHED = 256  # rows up to which cuBLAS factors a batch at once; CuPy takes larger matrices one by one, transposed
@@ -150,20 +149,12 @@ def cholesky_solve(B: Any, L: Any, upper: bool) -> Any:
     return triangular(second, triangular(first, B, False, False), True, False)
 
 
-def ldl_factor(A: Any, hermitian: bool) -> tuple[Any, Any, Any]:
-    """L and D, the pivots and ``info``, by LAPACK on the host: cuSOLVER takes no batch, and no Hermitian matrices."""
-    found = weft.linalg.ldl_factor_ex(weft.from_numpy(A.get()), hermitian=hermitian)
-    LD, pivots, info = (cupy.asarray(each.numpy()) for each in found)
-    return LD, pivots, info
-
-
 KERNELS: dict[str, Callable[..., Any]] = {
     "core::linalg_inv": inv,
     "core::linalg_solve": solve,
     "core::linalg_cholesky": cholesky,
     "core::linalg_solve_triangular": triangular,
     "core::linalg_cholesky_solve": cholesky_solve,
-    "core::linalg_ldl_factor": ldl_factor,
 }
 # What has to converge, or it is an error.
 ITERATIVE = frozenset(

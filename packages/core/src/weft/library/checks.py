@@ -10,13 +10,14 @@ from weft._interception.transforms import refuse_values, values_at_hand, values_
 from weft._settings import warn_caller_once
 from weft.ops._declare import number_in
 from weft.ops._geometry import addressable, broadcast_shapes, elements, has_values, integers, wrap_dim
-from weft.ops._positions import SOME, all_within, check_positions, in_range, positioned
+from weft.ops._positions import SOME, all_within, assert_none, check_positions, in_range, positioned
 
 __all__ = [
     "SOME",
     "OutOfRange",
     "addressable",
     "all_within",
+    "assert_none",
     "broadcast_shapes",
     "caller_line",
     "check_positions",

@@ -14,7 +14,7 @@ from weft._engine.tensor import local
 from weft._errors import warn_deprecated
 from weft._tensor.base import Tensor
 from weft._tensor.named_results import named
-from weft.backend import NoEquivalentError, scientific
+from weft.backend import scientific
 from weft.ops._declare import composite, op
 from weft.ops._geometry import broadcast_shapes, require_tensors
 from weft.ops._lapack import (
@@ -751,11 +751,13 @@ def ldl_factor_op(A: Tensor, hermitian: bool) -> tuple[Tensor, Tensor, Tensor]:
 @ldl_factor_op.kernel
 def _(xp, A, hermitian):
     batch, size = A.shape[:-2], A.shape[-1]
-    routine = "hetrf" if hermitian and A.dtype.kind == "c" else "sytrf"
-    routines = getattr(scientific(xp, "linalg", "linalg.ldl_factor"), "get_lapack_funcs", None)
-    if routines is None:
-        raise NoEquivalentError(f"linalg.ldl_factor: LAPACK's {routine} is not on this device; use .to('cpu')")
-    (factor,) = routines((routine,), dtype=A.dtype)
+    hermitian = hermitian and A.dtype.kind == "c"
+    if not is_numpy(xp):
+        LD, pivots, info = bunch_kaufman(xp, A.reshape((math.prod(batch), size, size)), hermitian)
+        return column_major(xp, xp.tril(LD.reshape(A.shape))), pivots.reshape((*batch, size)), info.reshape(batch)
+    (factor,) = scientific(xp, "linalg", "linalg.ldl_factor").get_lapack_funcs(
+        ("hetrf" if hermitian else "sytrf",), dtype=A.dtype
+    )
     LD, pivots = xp.empty(A.shape, A.dtype), xp.empty((*batch, size), xp.int32)
     info = xp.zeros(batch, xp.int32)
     for place in numpy.ndindex(*batch) if size else ():
@@ -767,6 +769,83 @@ def _(xp, A, hermitian):
 def _(xp, A, hermitian):
     factors = column_major(xp, xp.empty(A.shape, A.dtype))
     return factors, xp.empty(A.shape[:-1], xp.int32), xp.empty(A.shape[:-2], xp.int32)
+
+
+def bunch_kaufman(xp: Any, A: Any, hermitian: bool) -> tuple[Any, Any, Any]:
+    """LAPACK's ``sytrf`` or ``hetrf`` of a batch (B, n, n), by its lower triangles, without a look at a value.
+
+    Of each matrix the step at a column takes a block of one row or of two; matrices of which the step before took this
+    column along are left alone. J. R. Bunch, L. Kaufman, Math. Comp. 31 (1977), in the unblocked form of LAPACK's
+    ``sytf2``.
+    """
+    count, size = A.shape[:2]
+    LD = xp.tril(A)
+    above = xp.tril(A, -1).swapaxes(-1, -2)
+    LD = LD + (xp.conj(above) if hermitian else above)  # whole, so that exchanges are of rows and columns
+    each, is_done = xp.arange(count), xp.zeros(count, bool)
+    pivots, info = xp.zeros((count, size), xp.int32), xp.zeros(count, xp.int32)
+    for k in range(size):
+        M = LD[:, k:, k:]
+        other, two, is_singular = chosen_pivot(xp, M, each, hermitian)
+        is_one, is_two = ~is_done & ~two & ~is_singular, ~is_done & two
+        exchanged = xp.where(is_one | is_two, other, two)  # with the block's last row
+        places = xp.broadcast_to(xp.arange(size - k), (count, size - k))
+        last = xp.where(two, 1, 0)[:, None]
+        with_last = xp.where(places == last, exchanged[:, None], xp.where(places == exchanged[:, None], last, places))
+        order = xp.where((is_one | is_two)[:, None], with_last, places)
+        M[...] = M[each[:, None, None], order[:, :, None], order[:, None, :]]
+        eliminate(xp, M, is_one, is_two, hermitian)
+        row = (exchanged + (k + 1)).astype(xp.int32)
+        if k + 1 < size:
+            pivots[:, k + 1] = xp.where(is_two, -row, 0)
+        pivots[:, k] = xp.where(is_done, pivots[:, k], xp.where(is_two, -row, xp.where(is_one, row, k + 1)))
+        info = xp.where(~is_done & is_singular & (info == 0), k + 1, info).astype(xp.int32)
+        is_done = is_two
+    return LD, pivots, info
+
+
+def chosen_pivot(xp: Any, M: Any, each: Any, hermitian: bool) -> tuple[Any, Any, Any]:
+    """The row that is exchanged with the block's last, whether the block has two rows, and whether the column is 0."""
+    threshold = (1 + math.sqrt(17)) / 8
+    sizes = xp.absolute(M.real) + xp.absolute(M.imag) if M.dtype.kind == "c" else xp.absolute(M)
+    own = xp.absolute(M[:, 0, 0].real) if hermitian else sizes[:, 0, 0]
+    if M.shape[-1] == 1:
+        first = xp.zeros(len(each), xp.int64)
+        return first, first > 0, (own == 0) | xp.isnan(own)
+    below = sizes[:, 1:, 0]
+    greatest, place = below.max(-1), below.argmax(-1) + 1
+    places = xp.arange(M.shape[-1])
+    row = xp.where(places == place[:, None], 0, sizes[each, place]).max(-1)
+    diagonal = sizes[each, place, place]
+    is_singular = (xp.maximum(own, greatest) == 0) | xp.isnan(own)
+    safe_row = xp.where(row == 0, 1, row)
+    stays = (own >= threshold * greatest) | (own >= threshold * greatest * (greatest / safe_row)) | is_singular
+    two = ~stays & ~(diagonal >= threshold * row)
+    return xp.where(stays, 0, place), two, is_singular
+
+
+def eliminate(xp: Any, M: Any, is_one: Any, is_two: Any, hermitian: bool) -> None:
+    """Take the first row, or two, of symmetric matrices out of the rest; in their place come the columns of L."""
+    if M.shape[-1] == 1:
+        return
+    one, two = is_one[:, None], is_two[:, None]
+    x, pivot = M[:, 1:, 0].copy(), M[:, :1, 0]
+    pivot = pivot.real if hermitian else pivot
+    w = xp.where(one, x / xp.where(one, pivot, 1), 0)
+    M[:, 1:, 1:] -= w[:, :, None] * (xp.conj(x) if hermitian else x)[:, None, :]
+    if M.shape[-1] > 2:
+        x, y = x[:, 1:], M[:, 2:, 1].copy()
+        between, next_pivot = xp.where(two, M[:, 1:2, 0], 1), M[:, 1:2, 1]
+        scale = xp.absolute(between) if hermitian else between
+        unit = between / scale
+        pivot, next_pivot = pivot / scale, (next_pivot.real if hermitian else next_pivot) / scale
+        factor = 1 / (scale * xp.where(two, pivot * next_pivot - 1, 1))
+        v = xp.where(two, factor * (next_pivot * x - unit * y), 0)
+        z = xp.where(two, factor * (pivot * y - (xp.conj(unit) if hermitian else unit) * x), 0)
+        left, right = (xp.conj(x), xp.conj(y)) if hermitian else (x, y)
+        M[:, 2:, 2:] -= v[:, :, None] * left[:, None, :] + z[:, :, None] * right[:, None, :]
+        M[:, 2:, 0], M[:, 2:, 1] = xp.where(two, v, M[:, 2:, 0]), xp.where(two, z, M[:, 2:, 1])
+    M[:, 1:, 0] = xp.where(one, w, M[:, 1:, 0])
 
 
 @op(name="linalg_ldl_solve", tensors="LD pivots B", gradient="refused", vmap="elementwise", autocast="float32")

@@ -62,7 +62,7 @@ def roi_align(
     IndexError
         If there is no such image.
     ValueError
-        If a box would have thousands of samples.
+        If a box would have thousands of samples; on a GPU it may.
 
     References
     ----------
