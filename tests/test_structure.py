@@ -9,8 +9,8 @@ CORE = PACKAGES / "core" / "src"
 OWN_ENTRIES = 30  # at the top of weft/, beside what PyTorch has too: rooms, and modules of one subject
 PYTORCHS = set(
     "_C __config__.py __future__.py _compile.py _custom_ops.py _dynamo _functorch _guards.py _higher_order_ops "
-    "_inductor _lazy.py _logging _ops.py _subclasses _tensor _tensor_str.py _utils.py _utils_internal.py _vendor "
-    "_VF.py _vmap_internals.py __pycache__".split()
+    "_inductor _lazy.py _logging _ops.py _prims _prims_common _refs _subclasses _tensor _tensor_str.py _utils.py "
+    "_utils_internal.py _vendor _VF.py _vmap_internals.py __pycache__".split()
 )
 IMPORTS_IN_FUNCTIONS = 10  # in core; may only shrink
 

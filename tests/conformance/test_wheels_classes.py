@@ -95,8 +95,9 @@ def run_on_weft(program, tmp_path):
 
 
 MODULES = """
-common_cuda common_device_type common_dtype common_mkldnn common_nn common_subclass common_utils composite_compliance
-custom_tensor hypothesis_utils logging_tensor subclasses two_tensor
+autograd_function_db common_cuda common_device_type common_dtype common_methods_invocations common_mkldnn common_modules
+common_mps common_nn common_ops_unbacked common_optimizers common_quantized common_subclass common_utils
+composite_compliance custom_op_db custom_tensor hypothesis_utils logging_tensor subclasses two_tensor
 """.split()
 
 
@@ -109,3 +110,70 @@ def test_test_cases_for_devices_compare_values(tmp_path):
     done = run_on_weft(CLASSES, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Ran 6 tests" in done.stderr, done.stderr
+
+
+DATABASES = """
+import unittest
+
+from torch.testing._internal.common_device_type import OpDTypes, instantiate_device_type_tests, ops
+from torch.testing._internal.common_methods_invocations import op_db, python_ref_db
+from torch.testing._internal.common_modules import module_db, modules
+from torch.testing._internal.common_optimizers import optim_db, optims
+from torch.testing._internal.common_utils import TestCase
+
+NAMES = "add cat mean nn.functional.gelu linalg.inv to logical_and transpose".split()
+some = [each for each in op_db if each.name in NAMES]
+references = [each for each in python_ref_db if each.name.removeprefix("_refs.") in NAMES]
+
+
+class TestDatabases(TestCase):
+    @ops(some, allowed_dtypes=(torch.float32, torch.int64))
+    def test_layouts(self, device, dtype, op):
+        for sample in op.sample_inputs(device, dtype):
+            other = sample.noncontiguous()
+            expected = op(sample.input, *sample.args, **sample.kwargs)
+            self.assertEqual(op(other.input, *other.args, **other.kwargs), expected)
+
+    @ops([each for each in some if each.error_inputs_func], dtypes=OpDTypes.none)
+    def test_errors(self, device, op):
+        for each in op.error_inputs(device):
+            sample = each.sample_input
+            with self.assertRaisesRegex(each.error_type, each.error_regex):
+                op(sample.input, *sample.args, **sample.kwargs)
+
+    @ops(references, allowed_dtypes=(torch.float32,))
+    def test_references(self, device, dtype, op):
+        for sample in op.reference_inputs(device, dtype):
+            expected = op.torch_opinfo(sample.input, *sample.args, **sample.kwargs)
+            actual = op(sample.input, *sample.args, **sample.kwargs)
+            torch._prims.utils.compare_tensor_meta(actual, expected)
+            self.assertEqual(actual, expected)
+
+    @modules([each for each in module_db if each.name in ("nn.Linear", "nn.BatchNorm1d", "nn.LSTM")])
+    def test_modules(self, device, dtype, module_info, training):
+        inputs = module_info.module_inputs_func(
+            module_info, device=device, dtype=dtype, requires_grad=False, training=training
+        )
+        for each in inputs:
+            args, kwargs = each.constructor_input.args, each.constructor_input.kwargs
+            module = module_info.module_cls(*args, **kwargs).to(device, dtype).train(training)
+            module(*each.forward_input.args, **each.forward_input.kwargs)
+
+    @optims([each for each in optim_db if each.optim_cls.__name__ in ("SGD", "AdamW")], dtypes=[torch.float32])
+    def test_optimizers(self, device, dtype, optim_info):
+        for each in optim_info.optim_inputs_func(device=device):
+            weight = torch.nn.Parameter(torch.ones(2, device=device, dtype=dtype))
+            optimizer = optim_info.optim_cls([weight], **each.kwargs)
+            weight.sum().backward()
+            optimizer.step()
+
+
+instantiate_device_type_tests(TestDatabases, globals(), only_for="cpu")
+unittest.main(argv=["program"])
+"""
+
+
+def test_tests_over_pytorchs_databases_run(tmp_path):
+    done = run_on_weft(DATABASES, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Ran 37 tests" in done.stderr, done.stderr

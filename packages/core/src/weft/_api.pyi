@@ -258,6 +258,8 @@ from weft.ops.reparametrized import _dirichlet_grad as _dirichlet_grad
 from weft.ops.reparametrized import _sample_dirichlet as _sample_dirichlet
 from weft.ops.reparametrized import _standard_gamma as _standard_gamma
 from weft.ops.reparametrized import _standard_gamma_grad as _standard_gamma_grad
+from weft.ops._scaled_products import _scaled_mm as _scaled_mm
+from weft.ops._scaled_products import _scaled_mm_v2 as _scaled_mm_v2
 from weft.ops.segments import _segment_reduce as _segment_reduce
 from weft.ops.softmax import _safe_softmax as _safe_softmax
 from weft.ops.softmax import _softmax_backward_data as _softmax_backward_data

@@ -33,7 +33,7 @@ _disabled_torch_function_impl = disabled_torch_function
 _disabled_torch_dispatch_impl = disabled_torch_dispatch
 StorageBase = weft.storage.StorageBase
 _TensorMeta = type(weft.Tensor)  # the metaclass, from which Lightning derives one
-has_lapack = True  # NumPy has it
+has_lapack = has_spectral = True  # NumPy has them
 _SUBMODULES = ("_autograd", "_functions", "_functorch", "_nn", "_profiler")
 
 

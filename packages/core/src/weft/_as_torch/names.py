@@ -39,7 +39,9 @@ def find(fullname: str) -> ModuleSpec | None:
     name = weft_name(fullname)
     assert name is not None
     if fullname in paths.joined():
-        return ModuleSpec(fullname, Joined(paths.joined()[fullname].split()))
+        homes = paths.joined()
+        is_package = any(each.startswith(f"{fullname}.") for each in homes)
+        return ModuleSpec(fullname, Joined(homes[fullname].split()), is_package=is_package)
     found = exists(name)
     if not was_loaded:  # what gets this name while it is looked for would be loaded again, by its own spec
         sys.modules.pop(fullname, None)

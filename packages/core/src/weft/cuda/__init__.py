@@ -203,7 +203,7 @@ has_magma = False
 
 def __getattr__(name: str) -> Any:
     """``weft.cuda.amp``, and the legacy types, ``weft.cuda.FloatTensor``, ``weft.cuda.FloatStorage`` and their like."""
-    if name in ("amp", "nvtx", "profiler"):
+    if name in ("amp", "jiterator", "nvtx", "profiler"):
         return importlib.import_module(f"weft.cuda.{name}")
     if name == "_initialized":  # reversible networks ask it before they keep the generator's state
         return is_initialized()

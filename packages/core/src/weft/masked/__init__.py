@@ -7,6 +7,8 @@ part in the result and no gradient. `MaskedTensor` carries its mask with it.
 from importlib import import_module
 from typing import Any
 
+from weft.masked._masks import _input_mask as _input_mask
+from weft.masked._masks import _output_mask as _output_mask
 from weft.masked._normalizations import cumprod, cumsum, log_softmax, normalize, softmax, softmin
 from weft.masked._reductions import (
     amax,

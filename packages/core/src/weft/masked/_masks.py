@@ -8,9 +8,12 @@ from typing import Any
 from weft._dtypes.dtypes import bool_, dtype, iinfo
 from weft.ops._declare import composite
 from weft.ops._geometry import broadcast_shapes, require_tensors, wrap_dims
+from weft.ops.reductions import any as any_
 from weft.ops.views import broadcast_to
 
 INFINITY = float("inf")
+REDUCTIONS = set("sum prod amax amin argmax argmin mean median norm var std logsumexp".split())
+NORMALIZATIONS = set("softmax log_softmax softmin normalize cumsum cumprod".split())
 
 
 def masked_operation(function: Any) -> Any:
@@ -60,6 +63,42 @@ def filled(name: str, input: Any, mask: Any, value: Any) -> Any:
         return input
     inside = canonical(name, input, mask)
     return input.where(inside, input.new_full((), value))
+
+
+def _input_mask(input: Any, *args: Any, mask: Any = None, **kwargs: Any) -> Any:
+    """The mask of an operation's call as one of its input's shape, of bool.
+
+    Raises
+    ------
+    IndexError
+        If it has more dimensions than the input.
+    RuntimeError
+        If it does not broadcast to the input's shape.
+    ValueError
+        If there is none.
+    """
+    if mask is None:
+        raise ValueError("_input_mask requires explicit mask")
+    return canonical("_input_mask", input, mask)
+
+
+def _output_mask(op: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+    """Where the result of an operation's call has a value: of a reduction, where the mask lets an element in.
+
+    Raises
+    ------
+    ValueError
+        If the operation is none with a mask, or there is no mask.
+    """
+    mask = _input_mask(input, *args, **kwargs)
+    name = getattr(op, "__name__", "")
+    if name in NORMALIZATIONS:
+        return mask
+    if name not in REDUCTIONS:
+        raise ValueError(f"_output_mask expected masked operation (got {op!r})")
+    place = 1 if name == "norm" else 0  # the order of the norm stands before
+    dim = kwargs.get("dim", args[place] if len(args) > place else None)
+    return any_(mask, dims_of(name, dim, input), keepdim=bool(kwargs.get("keepdim", False)))
 
 
 def dims_of(name: str, dim: Any, input: Any) -> tuple[int, ...]:

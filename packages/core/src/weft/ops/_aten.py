@@ -19,9 +19,10 @@ HOMES = {
     **{
         name: f"weft.ops._aten_functions:{name}"
         for name in """
-_local_scalar_dense _log_softmax _log_softmax_backward_data _pin_memory _softmax _sparse_addmm _to_copy _unsafe_view
-alias index index_put index_put_ lift_fresh select_backward sigmoid_backward slice_backward split tanh_backward
-threshold_backward unbind
+_efficient_attention_forward _flash_attention_forward _local_scalar_dense _log_softmax _log_softmax_backward_data
+_pin_memory _softmax _sparse_addmm _to_copy _unsafe_view alias cauchy copy exponential geometric index index_put
+index_put_ lift_fresh log_normal select_backward sigmoid_backward slice_backward split tanh_backward
+threshold_backward unbind uniform
 """.split()
     },
 }

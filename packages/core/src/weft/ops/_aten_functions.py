@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import weft
@@ -133,3 +134,41 @@ def split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
 def unbind(self: Tensor, dim: int = 0) -> Any:
     """`weft.unbind`, as a list."""
     return list(weft.unbind(self, dim))
+
+
+def _flash_attention_forward(query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """One of the kernels that PyTorch's attention chooses from on a GPU; weft's chooses by itself."""
+    raise _without_kernel("_flash_attention_forward", query)
+
+
+def _efficient_attention_forward(query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any) -> Any:
+    """One of the kernels that PyTorch's attention chooses from on a GPU; weft's chooses by itself."""
+    raise _without_kernel("_efficient_attention_forward", query)
+
+
+def _without_kernel(name: str, query: Tensor) -> NotImplementedError:
+    return NotImplementedError(
+        f"Could not run 'aten::{name}' with arguments from the {query.device.type.upper()!r} backend: weft has no "
+        "kernel of that name. Call scaled_dot_product_attention, which has one for each device"
+    )
+
+
+def copy(self: Tensor, src: Tensor, non_blocking: bool = False) -> Any:
+    """What ``self.copy_(src)`` would leave in ``self``."""
+    return weft.empty_like(self).copy_(src, non_blocking)
+
+
+def _drawing(name: str) -> Callable[..., Any]:
+    """The function that gives what a method would fill a tensor with."""
+
+    def function(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(weft.empty_like(self), f"{name}_")(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"What ``self.{name}_`` would leave in ``self``."
+    return function
+
+
+cauchy, exponential, geometric, log_normal, uniform = map(
+    _drawing, ("cauchy", "exponential", "geometric", "log_normal", "uniform")
+)

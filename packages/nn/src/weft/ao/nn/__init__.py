@@ -5,6 +5,6 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("intrinsic", "qat", "quantized"):
+    if name in ("intrinsic", "qat", "quantizable", "quantized"):
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

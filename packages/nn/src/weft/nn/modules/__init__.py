@@ -99,7 +99,22 @@ for _path, _names in _in_paths().items():
     vars(globals()[_path]).update(_names)
 
 
+def _layer_names() -> list[str]:
+    """The names of the layers, and of `Module`."""
+    layers = importlib.import_module("weft.nn")
+    found = {name: getattr(layers, name) for name in layers.__all__}
+    home = importlib.import_module("weft.nn.parallel")
+    return [
+        name
+        for name, value in found.items()
+        if isinstance(value, type) and issubclass(value, layers.Module) and not hasattr(home, name)
+    ]
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        globals()[name] = _layer_names()
+        return globals()[name]
     layers = importlib.import_module("weft.nn")
     if name.startswith("__") or name not in layers.__all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

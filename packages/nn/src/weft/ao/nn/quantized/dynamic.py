@@ -11,7 +11,7 @@ import weft
 from weft import Tensor, nn
 from weft.ao.decomposed import dequantize, quantize
 from weft.ao.nn import intrinsic
-from weft.ao.nn.quantized import rounded
+from weft.ao.nn.quantized.modules import rounded
 from weft.nn.module import Module
 from weft.nn.utils.rnn import PackedSequence
 

@@ -11,7 +11,7 @@ from weft import Tensor, nn
 from weft.nn import functional as F
 from weft.nn.module import Module
 
-__all__ = ["QAT_LAYERS", "Conv1d", "Conv2d", "Conv3d", "Linear"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "Linear"]
 
 
 class _Trained(Module):
