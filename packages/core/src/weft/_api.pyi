@@ -807,7 +807,7 @@ def as_strided_(input: Tensor, size: _int | Sequence[_int], stride: _int | Seque
 def as_strided_copy(input: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
     """`as_strided`, in new memory."""
 
-def as_strided_scatter(input: Tensor, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None, *, out: Tensor | None = None) -> Tensor:
+def as_strided_scatter(input: Tensor, src: Tensor, size: _int | Sequence[_int], stride: _int | Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """Copy ``input``, with the memory around it, and replace the view that `as_strided` makes."""
 
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1083,7 +1083,7 @@ def diagonal(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) ->
 def diagonal_copy(input: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
     """`diagonal`, in new memory."""
 
-def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1, *, out: Tensor | None = None) -> Tensor:
+def diagonal_scatter(input: Tensor, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
     """Copy ``input`` and replace a diagonal."""
 
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
@@ -1176,7 +1176,7 @@ def expm1_(input: Tensor) -> Tensor:
 def eye(n: _int, m: _int | None = None, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False, out: Tensor | None = None) -> Tensor:
     """Make a matrix with ones on the diagonal and zeros elsewhere."""
 
-def fill(input: Tensor, value: Scalar | Tensor, *, out: Tensor | None = None) -> Tensor:
+def fill(input: Tensor, value: Scalar | Tensor) -> Tensor:
     """Make a tensor like ``input`` filled with one value."""
 
 def fill_(input: Tensor, value: Scalar | Tensor) -> Tensor:
@@ -1829,7 +1829,7 @@ def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def rsqrt_(input: Tensor) -> Tensor:
     """In-place variant of `weft.rsqrt`: writes into ``self`` and returns it."""
 
-def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1, out: Tensor | None = None) -> Tensor:
+def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """``other - alpha * input``, element by element."""
 
 def scalar_tensor(s: Scalar | Tensor, *, dtype: DType | None = None, device: Device = None, requires_grad: _bool = False, layout: Layout | None = None, pin_memory: _bool = False) -> Tensor:
@@ -1856,7 +1856,7 @@ def select(input: Tensor, dim: _int, index: _int) -> Tensor:
 def select_copy(input: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
     """`select`, in new memory."""
 
-def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int, *, out: Tensor | None = None) -> Tensor:
+def select_scatter(input: Tensor, src: Tensor, dim: _int, index: _int) -> Tensor:
     """Copy ``input`` and replace one position along a dimension."""
 
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:

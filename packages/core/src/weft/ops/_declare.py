@@ -964,7 +964,7 @@ def pointwise(
             declaration.formula = Formula(declaration.name, source, arguments, (), True)
         declaration.set_kernel(kernel or declaration.formula or source, arguments, " ".join(arguments))
         if len(arguments) == 1:
-            function, operators = unary(declaration)
+            function, operators = unary(declaration, bool(out))
         elif len(arguments) == 2:
             takes = arguments if declaration.numbers is None else declaration.numbers
             declaration.scalars = {each: scalars if each == arguments[1] else "rounded" for each in takes}
@@ -978,14 +978,17 @@ def pointwise(
     return declare
 
 
-def unary(declaration: Declaration) -> tuple[Any, Any]:
+def unary(declaration: Declaration, out: bool) -> tuple[Any, Any]:
     call = unary_operator(declaration.op)
 
     def function(input: Any, *, out: Any = None) -> Any:
         result = call(input) if isinstance(input, TensorBase) else declaration.dispatch((input,))
         return result if out is None else written_out(declaration, out, result, (input,))
 
-    return function, lambda reflected, exchanged: call
+    def without_out(input: Any) -> Any:
+        return call(input) if isinstance(input, TensorBase) else declaration.dispatch((input,))
+
+    return function if out else without_out, lambda reflected, exchanged: call
 
 
 def binary(declaration: Declaration, allow_scalars: bool) -> tuple[Any, Any]:

@@ -445,7 +445,7 @@ def _(graph, input, other):
     return graph.Div(graph.Sub(input, graph.Mod(input, power)), power)  # rounds down, as the shift of a negative number
 
 
-@pointwise("isnan", kernel="isnan", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
+@pointwise("isnan", kernel="isnan", result="bool", dtypes=ALL_DTYPES, compute_dtype="native", out=False)
 def isnan(input):
     """Where the element is not a number."""
 
@@ -455,7 +455,7 @@ def _(graph, input):
     return graph.is_nan(input)
 
 
-@pointwise("isinf", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
+@pointwise("isinf", result="bool", dtypes=ALL_DTYPES, compute_dtype="native", out=False)
 def isinf(xp, input):
     """Where the element is infinite."""
     return xp.isinf(input)
@@ -466,7 +466,7 @@ def _(graph, input):
     return graph.IsInf(input) if graph.is_floating(input) else graph.Not(graph.Equal(input, input))
 
 
-@pointwise("isfinite", kernel="isfinite", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
+@pointwise("isfinite", kernel="isfinite", result="bool", dtypes=ALL_DTYPES, compute_dtype="native", out=False)
 def isfinite(input):
     """Where the element is neither infinite nor nan."""
 
@@ -514,7 +514,7 @@ def _(graph, input):
     return graph.IsInf(input, detect_positive=0) if graph.is_floating(input) else graph.Not(graph.Equal(input, input))
 
 
-@pointwise("isreal", result="bool", dtypes=ALL_DTYPES, compute_dtype="native")
+@pointwise("isreal", result="bool", dtypes=ALL_DTYPES, compute_dtype="native", out=False)
 def isreal(xp, input):
     """Where the imaginary part is 0."""
     return xp.isreal(input)

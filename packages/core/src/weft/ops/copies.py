@@ -177,7 +177,7 @@ def overwritten(name: str, whole: Any, target: Any, src: Any) -> Any:
     return whole
 
 
-@composite("select_scatter", out="exact")
+@composite("select_scatter")
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """Copy ``input`` and replace one position along a dimension.
 
@@ -239,7 +239,7 @@ def slice_scatter(
     return overwritten("slice_scatter", whole, sliced("slice_scatter", whole, dim, start, end, step), src)
 
 
-@composite("diagonal_scatter", out="exact")
+@composite("diagonal_scatter")
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Copy ``input`` and replace a diagonal.
 
@@ -268,7 +268,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     return overwritten("diagonal_scatter", whole, views.diagonal(whole, offset, dim1, dim2), src)
 
 
-@composite("as_strided_scatter", out="exact")
+@composite("as_strided_scatter")
 def as_strided_scatter(
     input: Tensor,
     src: Tensor,

@@ -1711,7 +1711,6 @@ def _cuda(
 @op(
     inplace="fill_",
     tensors="input value",
-    out=True,
     dtypes=ALL_DTYPES,
     numbers="value",
     vmap="elementwise",

@@ -266,7 +266,7 @@ def sub(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar = 1) ->
 subtract = sub
 
 
-@composite(out=True)
+@composite()
 def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """``other - alpha * input``, element by element.
 
