@@ -1,8 +1,10 @@
 """What `weft.jit` makes of modules and functions: the same Python, which can be saved as a program."""
 
 import copy
+import gc
 import io
 import pickle
+import weakref
 from collections import OrderedDict
 
 import pytest
@@ -124,6 +126,77 @@ def test_a_scripted_module_without_a_call_says_what_to_do():
     assert not hasattr(scripted, "grph")
     scripted(weft.ones(1, 3))
     assert loaded(scripted)(weft.ones(4, 3)).shape == (4, 2)
+
+
+def test_examples_are_kept_as_shapes():
+    x = weft.randn(2, 3)
+    known = [weakref.ref(x)]
+    kept = [
+        weft.jit.trace(nn.Linear(3, 2), x),
+        weft.jit.trace(lambda y: y + 1, x),
+        weft.jit.script(nn.Linear(3, 2), example_inputs=[(x,)]),
+    ]
+    del x
+    gc.collect()
+    assert known[0]() is None
+    for each in kept:
+        assert loaded(each)(weft.ones(4, 3)).shape[0] == 4
+
+
+def test_classes_of_scripted_modules_are_one_and_go_with_the_last():
+    class Own(nn.Linear):
+        pass
+
+    first, second = weft.jit.script(Own(3, 2)), weft.jit.trace(Own(3, 2), weft.ones(1, 3))
+    assert type(first) is type(second)
+    known = weakref.ref(type(first)), weakref.ref(Own)
+    del first, second, Own
+    gc.collect()
+    assert [each() for each in known] == [None, None]
+
+
+def test_a_program_is_shown_without_another_export_until_the_module_changes():
+    model = nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.5))
+    traced = weft.jit.trace(model, weft.ones(4, 3))
+    graph = traced.graph
+    assert traced.graph is graph and "dropout" in traced.code and traced.inlined_graph is graph
+    traced.eval()
+    assert traced.graph is not graph and "dropout" not in traced.code
+    function = weft.jit.trace(lambda x: traced(x), weft.ones(4, 3))
+    graph = function.graph
+    assert function.graph is graph and "dropout" not in function.code
+    traced.train()
+    assert "dropout" in function.code
+    assert "_shown" not in vars(copy.deepcopy(traced))
+
+
+def test_calls_with_other_arguments_leave_no_program_to_save():
+    class Masked(nn.Module):
+        def forward(self, x, mask=None, factor=1.0):
+            return x * factor if mask is None else x * mask
+
+    for args in ((weft.ones(2, 3), weft.ones(2, 3)), (weft.ones(2, 3, 4),), (weft.ones(2, 3, dtype=weft.float64),)):
+        scripted = weft.jit.script(Masked())
+        scripted(weft.ones(2, 3))
+        scripted(weft.ones(5, 4))
+        assert loaded(scripted)(weft.ones(7, 3)).shape == (7, 3)
+        scripted(*args)
+        with pytest.raises(RuntimeError, match=r"called with others than the first time.*example_inputs"):
+            loaded(scripted)
+    scripted = weft.jit.script(Masked(), example_inputs=[(weft.ones(2, 3), weft.ones(2, 3))])
+    scripted(weft.ones(2, 3))
+    assert weft.equal(loaded(scripted)(weft.ones(2, 3), 3 * weft.ones(2, 3)), 3 * weft.ones(2, 3))
+
+
+def test_save_is_that_of_programs_whatever_the_module_has(tmp_path):
+    """As in PyTorch, where a module's own method of the name is hidden."""
+
+    class Own(nn.Linear):
+        def save(self, path):
+            raise AssertionError("not called")
+
+    weft.jit.trace(Own(3, 2), weft.ones(1, 3)).save(tmp_path / "model.pt")
+    assert weft.jit.load(tmp_path / "model.pt")(weft.ones(4, 3)).shape == (4, 2)
 
 
 def test_a_class_of_script_modules():

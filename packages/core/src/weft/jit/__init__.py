@@ -81,7 +81,7 @@ class ScriptFunction:
     def __init__(self, function: Callable[..., Any], example: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
         update_wrapper(self, function)
         self._function = function
-        self._example = example
+        self._example = modules().Example.of(*example)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -89,14 +89,14 @@ class ScriptFunction:
     @property
     def graph(self) -> Any:
         """The graph of the program, as it would be saved."""
-        return programs().exported(self).graph
+        return programs().shown(self).graph
 
     inlined_graph = graph
 
     @property
     def code(self) -> str:
         """The same as Python."""
-        code: str = programs().exported(self).graph_module.code
+        code: str = programs().shown(self).graph_module.code
         return code
 
     def save(self, f: Any, _extra_files: Any = None) -> None:

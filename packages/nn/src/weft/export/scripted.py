@@ -14,9 +14,9 @@ from weft.export._program import ExportedProgram, ProgramModule
 from weft.export.dynamic_shapes import Dim
 from weft.nn import Module
 from weft.nn.compiled import Example, InputShape, ScriptModule, scripted
-from weft.utils._pytree import tree_map, tree_map_only
+from weft.utils._pytree import tree_flatten, tree_map, tree_map_only
 
-__all__ = ["exported", "load", "save"]
+__all__ = ["exported", "load", "save", "shown"]
 
 
 class Calling(Module):
@@ -36,22 +36,61 @@ def exported(obj: Any) -> ExportedProgram:
     Raises
     ------
     RuntimeError
-        If nothing is known of its arguments.
+        If nothing is known of its arguments, or its calls had different ones.
     UserError
         If it does what a graph cannot: see `weft.export.export`.
     """
     if isinstance(obj, ProgramModule):
         return obj._program
     example: Example | None = obj._example
+    advice = "weft.jit.trace(module, example_inputs), weft.jit.script(module, example_inputs=[...])"
     if example is None:
         raise RuntimeError(
             f"{type(obj).__name__}: a program is recorded with example inputs, and there are none. Call the module "
-            "once, or give them: weft.jit.trace(module, example_inputs), weft.jit.script(module, example_inputs=[...])"
+            f"once, or give them: {advice}"
+        )
+    if isinstance(obj, ScriptModule) and obj._is_called_otherwise:
+        raise RuntimeError(
+            f"{type(obj).__name__}: a program takes arguments of one kind, and the module was called with others than "
+            f"the first time: another number or structure, dtype or value. Say which it is for: {advice}"
         )
     args, kwargs = tree_map_only(InputShape, InputShape.zeros, tuple(example))
     module = obj if isinstance(obj, Module) else Calling(obj)
     shapes = {name: tree_map(each_dimension, value) for name, value in named_arguments(module, args, kwargs).items()}
     return export(module, args, kwargs, dynamic_shapes=shapes)
+
+
+def shown(obj: Any) -> ExportedProgram:
+    """The same for those who look at it: exported again where the modules that it is of have changed."""
+    state = state_of(obj)
+    known = obj.__dict__.get("_shown")
+    if known is None or known[0] != state:
+        known = obj.__dict__["_shown"] = state, exported(obj)
+    program: ExportedProgram = known[1]
+    return program
+
+
+def state_of(obj: Any) -> list[Any]:
+    """What a program depends on beside its inputs: attributes of modules, with tensors as their shapes."""
+    function = getattr(obj, "_function", None)
+    held = [obj, getattr(function, "__self__", None)]
+    held += [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    modules = [each for one in held if isinstance(one, Module) for each in one.modules()]
+    found: list[Any] = [obj._example]
+    for module in modules:
+        for name, value in vars(module).items():
+            if name == "_shown":
+                continue
+            leaves, spec = tree_flatten(value)
+            found.append((id(module), name, spec, [seen(each) for each in leaves]))
+    return found
+
+
+def seen(value: Any) -> Any:
+    """What of an attribute is compared."""
+    if isinstance(value, weft.Tensor):
+        return InputShape.of(value)
+    return value if isinstance(value, (bool, int, float, complex, str)) else id(value)
 
 
 def each_dimension(value: Any) -> Any:

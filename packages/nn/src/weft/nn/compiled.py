@@ -7,12 +7,11 @@ import os
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 import weft
 from weft.nn.module import Module
-from weft.utils._pytree import tree_map_only
+from weft.utils._pytree import tree_flatten, tree_map_only
 
 __all__ = ["OptimizedModule", "ScriptModule"]
 
@@ -58,10 +57,20 @@ class OptimizedModule(Module):
 
 
 class Example(NamedTuple):
-    """Arguments with which a program can be recorded: tensors, or their shapes."""
+    """Arguments with which a program can be recorded, with shapes in the place of tensors."""
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Example:
+        """That of a call."""
+        return cls(*tree_map_only(weft.Tensor, InputShape.of, (args, dict(kwargs))))
+
+    def calls_as(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a call has the same arguments but for the sizes of tensors and what is in them."""
+        (mine, spec), (others, other_spec) = tree_flatten(tuple(self)), tree_flatten((args, dict(kwargs)))
+        return spec == other_spec and all(map(is_alike, mine, others))
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,15 @@ class InputShape:
         return weft.zeros(self.shape, dtype=self.dtype, device=self.device)
 
 
+def is_alike(known: Any, value: Any) -> bool:
+    """Whether a program that was recorded with one argument can take another one."""
+    if isinstance(known, InputShape):
+        return isinstance(value, weft.Tensor) and (value.ndim, value.dtype) == (len(known.shape), known.dtype)
+    if isinstance(value, weft.Tensor) or type(value) is not type(known):
+        return False
+    return known is value or not isinstance(known, (bool, int, float, complex, str)) or bool(known == value)
+
+
 class ScriptModule(Module):
     """What `weft.jit.script`, `trace` and `load` make of a module: it runs as before, and can be saved as a program.
 
@@ -97,15 +115,19 @@ class ScriptModule(Module):
     """
 
     _example: Example | None = None
+    _is_example_given = False
+    _is_called_otherwise = False  # than the first time
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._example is None:
-            remember(self, Example(args, kwargs))
+            self.__dict__["_example"] = Example.of(args, kwargs)
+        elif not self._is_example_given and not self._example.calls_as(args, kwargs):
+            self.__dict__["_is_called_otherwise"] = True
         return super().__call__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name in ("graph", "inlined_graph", "code") and "_parameters" in self.__dict__:
-            program = importlib.import_module("weft.export.scripted").exported(self)
+            program = importlib.import_module("weft.export.scripted").shown(self)
             return program.graph_module.code if name == "code" else program.graph
         if name == "original_name":
             return type(self).__name__
@@ -114,17 +136,13 @@ class ScriptModule(Module):
     def __reduce__(self) -> Any:
         kind = type(self)
         if kind.__dict__.get("_is_made"):  # no module has the class
-            return blank, (kind.__bases__[1],), vars(self)
+            state = {name: value for name, value in vars(self).items() if name != "_shown"}
+            return blank, (kind.__bases__[1],), state
         return super().__reduce__()
 
     def save(self, f: str | os.PathLike[str] | Any, _extra_files: Mapping[str, Any] | None = None) -> None:
         """Write the program to a file, see `weft.jit.save`."""
         weft.jit.save(self, f, _extra_files)
-
-
-def remember(module: ScriptModule, example: Example) -> None:
-    """Keep what a program of a module can be recorded with."""
-    module.__dict__["_example"] = Example(*tree_map_only(weft.Tensor, InputShape.of, tuple(example)))
 
 
 def scripted(module: Module, example: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None) -> ScriptModule:
@@ -141,7 +159,7 @@ def scripted(module: Module, example: tuple[tuple[Any, ...], Mapping[str, Any]] 
         vars(made).update(vars(module))
         module = made
     if example is not None:
-        module.__dict__["_example"] = Example(*example)
+        vars(module).update(_example=Example.of(*example), _is_example_given=True)
     return module
 
 
@@ -150,9 +168,11 @@ def blank(kind: Any) -> ScriptModule:
     return object.__new__(class_of(kind))
 
 
-@cache
 def class_of(kind: Any) -> type[ScriptModule]:
-    """The class of scripted modules of a class."""
+    """The class of scripted modules of a class: one, as long as there are such modules."""
+    for made in type.__subclasses__(kind):
+        if made.__dict__.get("_is_made"):
+            return made  # type: ignore[return-value]
     names = {
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
