@@ -192,3 +192,48 @@ def test_nothing_is_written_where_broadcasting_would_enlarge_a_large_tensor(name
     with pytest.raises(RuntimeError, match=name):
         getattr(x, name)(other)
     assert (x == 1).all()
+
+
+TURNED = {
+    "a matrix": ((300, 320), (1, 0)),
+    "in panels": ((700, 600), (1, 0)),
+    "narrow": ((5000, 16), (1, 0)),
+    "short rows": ((16, 5000), (1, 0)),
+    "matrices": ((5, 130, 140), (0, 2, 1)),
+    "first and last": ((60, 40, 50), (2, 1, 0)),
+    "the last one first": ((60, 40, 50), (1, 2, 0)),
+    "images": ((4, 30, 33, 35), (0, 3, 1, 2)),
+}
+
+
+@pytest.mark.parametrize("element", ["float32", "float64", "float16", "int64", "bool", "complex64"])
+@pytest.mark.parametrize("name", TURNED)
+def test_large_operands_of_another_order_in_memory(name, element):
+    """Each operand, both, and beside others: with results that are new, given, and written to."""
+    shape, turn = TURNED[name]
+    whole = array(shape, element)
+    a = whole.transpose(turn)
+    rest = [array(a.shape, element), array(a.shape, element), array(a.shape[-1:], element)]
+    x, y, z, last = map(weft.from_numpy, (a, *rest))
+    same = x.clone(memory_format=weft.contiguous_format)
+    for others in ((x, y), (y, x), (x, last), (x, x), (y, x[..., :1].expand_as(x))):
+        plain = [each.contiguous() for each in others]
+        found = weft.mul(*others)
+        np.testing.assert_array_equal(found.numpy(), weft.mul(*plain).numpy())
+    mask = weft.from_numpy(RANDOM.random(a.shape) < 0.5)
+    np.testing.assert_array_equal(weft.where(mask, x, z).numpy(), weft.where(mask, same, z).numpy())
+    for out in (weft.empty_like(y), weft.empty_like(x), weft.from_numpy(np.empty((*a.shape, 2), element))[..., 0]):
+        assert weft.mul(x, y, out=out) is out
+        np.testing.assert_array_equal(out.numpy(), weft.mul(same, y).numpy())
+        held = out.clone().mul_(x)
+        np.testing.assert_array_equal(out.mul_(x).numpy(), held.numpy())
+        np.testing.assert_array_equal(held.numpy(), weft.mul(weft.mul(same, y), same).numpy())
+
+
+def test_a_large_matrix_and_itself_transposed():
+    values = array((400, 400))
+    x = weft.from_numpy(values.copy())
+    np.testing.assert_array_equal(x.add(x.t()).numpy(), values + values.T)
+    with pytest.raises(RuntimeError, match="memory"):
+        x.add_(x.t())
+    np.testing.assert_array_equal(x.numpy(), values)

@@ -7,7 +7,7 @@ from weft.backend_cpu import libraries
 
 if not libraries.has_loops():
     pytest.skip("needs Numba", allow_module_level=True)
-from weft.backend_cpu.compiled.kernels.strided_copy import strided_copy
+from weft.backend_cpu.compiled.codegen.strided_copy import strided_copy
 
 VIEWS = {
     "contiguous": lambda x: x,

@@ -6,8 +6,9 @@ blocks first). Half precision is read as float32 and rounded when it is written.
 
 Shapes and strides are analysed in Python, once for each combination, and become a short table of integers: a `Plan`.
 Code that is compiled once for all functions goes through the rows of the table and runs the loop on each. Broadcast
-operands are read again and again, and copied only where rows are so short that several are made one. Contiguous arrays
-need no plan: see `contiguous`.
+operands are read again and again, and copied only where rows are so short that several are made one. Large transposed
+operands are copied panel by panel, since a copy reads each cache line once. Contiguous arrays need no plan: see
+`contiguous`.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from weft.backend_cpu.compiled.codegen.deferred import (
 )
 from weft.backend_cpu.compiled.codegen.float16 import HALVES, loaded, rounded
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.codegen.strided_copy import UNSIGNED, strided_copy
 
 __all__ = ["run_elementwise", "scalar_function"]
 
@@ -371,6 +373,8 @@ MAX_SHORT_ROW, MIN_SHORT_ROWS = (
 )  # rows of fewer elements are made one, if they are so many and what is repeated in them is small
 MIN_ROW = 16  # elements of a row that are not worth a call, if a longer dimension can be the row
 STRIP = 32  # of a row whose elements are each in another line of the cache
+MIN_SIZE_PACKED = 1 << 16  # elements from which transposed operands are copied
+PANEL = 1 << 17  # elements of a transposed operand that are copied at a time: they fit the second cache
 
 
 class Plan(NamedTuple):
@@ -383,6 +387,8 @@ class Plan(NamedTuple):
     order: tuple[int, ...] | None  # how to transpose it, if that is not its own
     size: int
     tiles: tuple[Any, ...]  # of operands that are repeated: which, the tile's shape, and the view that fills it
+    packed: tuple[int, ...] = ()  # operands that are copied
+    panels: tuple[Any, ...] = ()  # of the result, for which that is done one after another
 
 
 PLANS: dict[Any, Plan | None] = {}
@@ -441,6 +447,8 @@ def run_elementwise(
             return None
     if not plan.size:
         return made
+    if plan.packed:
+        return made if run_in_panels(key, operands, plan, made, cost) else None
     for which, shape, full, turn, index in plan.tiles:
         tile = np.empty(shape, arrays[which].dtype)
         tile[...] = arrays[which].reshape(full).transpose(turn)[index]
@@ -448,6 +456,28 @@ def run_elementwise(
     places = map(id, (made, *arrays, *[made] * (ARRAYS - len(arrays))))
     scalars = (*numbers, *[0.0] * (NUMBERS - len(numbers)))
     return made if launch(plan.function, plan.address, plan.size, cost, *places, *scalars) else None
+
+
+def run_in_panels(key: str, operands: Sequence[Any], plan: Plan, made: Any, cost: int) -> bool:
+    """Run a function on one panel of its result after another, for which transposed operands are copied."""
+    turn = memory_turn(made.strides)
+    for panel in plan.panels:
+        out, parts, which = made[panel], [], 0
+        for each in operands:
+            if type(each) is float:
+                parts.append(each)
+                continue
+            part = np.broadcast_to(each, made.shape)[panel]
+            if which in plan.packed:
+                copied = np.empty([part.shape[dim] for dim in turn], part.dtype).transpose(np.argsort(turn))
+                if not strided_copy(copied, part):
+                    copied[...] = part
+                part = copied
+            parts.append(part)
+            which += 1
+        if run_elementwise(key, parts, made.dtype, cost, out) is None:
+            return False
+    return True
 
 
 def destination_of(key: str, operands: Sequence[Any], element: Any) -> Any:
@@ -482,6 +512,10 @@ def make_plan(key: str, operands: Any, arrays: Any, element: Any, out: Any, orde
     if (out is not None and out.shape != shape) or any(not step for step, n in zip(strides, shape) if n > 1):
         return None
     items = [element.itemsize, *[each.itemsize for each in arrays]]
+    turned = tuple(shape[dim] for dim in turn), tuple(np.argsort(turn)) if turn != sorted(turn) else None
+    packed = transposed_operands(arrays, shape, strides)
+    if packed:
+        return Plan(0, None, 0, *turned, math.prod(shape), (), packed, panels_of(shape, strides))
     dims = [
         (n, *steps)
         for n, *steps in zip(shape, strides, *[broadcast_strides(each, len(shape)) for each in arrays])
@@ -508,8 +542,33 @@ def make_plan(key: str, operands: Any, arrays: Any, element: Any, out: Any, orde
         table[FUNCTION], function = function, gathering_loop()
         table[COPIERS : COPIERS + len(items)] = [strided_copier(item) if far else 0 for far, item in zip(apart, items)]
         table[ITEMS : ITEMS + len(items)] = items
-    turned = tuple(shape[dim] for dim in turn), tuple(np.argsort(turn)) if turn != sorted(turn) else None
     return Plan(function, table, table.ctypes.data, *turned, math.prod(shape), tiles)
+
+
+def transposed_operands(arrays: Any, shape: tuple[int, ...], strides: Any) -> tuple[int, ...]:
+    """The operands whose adjacent elements are in another row of the result each, if both are long."""
+    row = memory_turn(strides)[-1] if shape else 0
+    if math.prod(shape) < MIN_SIZE_PACKED or shape[row] < MIN_ROW:
+        return ()
+    return tuple(
+        which
+        for which, each in enumerate(arrays)
+        if each.shape == shape and each.itemsize in UNSIGNED and abs(each.strides[row]) >= LINE
+        if any(step == each.itemsize and n >= MIN_ROW for step, n in zip(each.strides, shape))
+    )
+
+
+def panels_of(shape: tuple[int, ...], strides: Any) -> tuple[Any, ...]:
+    """Parts of a result: it is cut along the longest dimension but the row."""
+    above = memory_turn(strides)[:-1]
+    longest = max(above, key=lambda dim: shape[dim])
+    count = max(1, PANEL * shape[longest] // math.prod(shape))
+    return tuple((*[slice(None)] * longest, slice(start, start + count)) for start in range(0, shape[longest], count))
+
+
+def memory_turn(strides: Any) -> list[int]:
+    """The dimensions in the order of memory, the outermost first."""
+    return sorted(range(len(strides)), key=lambda dim: -abs(strides[dim]))
 
 
 def memory_order(arrays: Any, shape: tuple[int, ...], order: int) -> list[int]:
@@ -522,8 +581,7 @@ def memory_order(arrays: Any, shape: tuple[int, ...], order: int) -> list[int]:
         asked: Any = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
         kinds: Any = [None] * len(arrays) + [np.bool_]
         like = np.nditer([*arrays, None], ["zerosize_ok"], asked, kinds, order="K").operands[-1]
-    steps = np.abs(like.strides)
-    return sorted(range(len(shape)), key=lambda dim: -steps[dim])
+    return memory_turn(like.strides)
 
 
 def packed_strides(shape: tuple[int, ...], item: int, turn: list[int]) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from weft.backend import is_channels_last
 from weft.backend_cpu.compiled.codegen.array_header import HEAD, word_at
 from weft.backend_cpu.compiled.codegen.memory import copy_bytes
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.kernels.strided_copy import (
+from weft.backend_cpu.compiled.codegen.strided_copy import (
     DTYPES,
     MIN_VECTOR_BYTES,
     UNSIGNED,

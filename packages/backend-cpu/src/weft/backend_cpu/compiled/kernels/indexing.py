@@ -17,8 +17,8 @@ from weft.backend_cpu.compiled.codegen.array_header import HEAD, word_at
 from weft.backend_cpu.compiled.codegen.deferred import intrinsic, types
 from weft.backend_cpu.compiled.codegen.memory import copy_bytes, prefetch
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
+from weft.backend_cpu.compiled.codegen.strided_copy import ordered_copy
 from weft.backend_cpu.compiled.kernels.layouts import outer_size_inner
-from weft.backend_cpu.compiled.kernels.strided_copy import ordered_copy
 from weft.backend_cpu.registry import MIN_SIZE, MIN_SIZE_FUSED, register_kernel
 
 ALL = "float32 float64 int64 int32 bool uint8 int8 int16 float16 bfloat16"

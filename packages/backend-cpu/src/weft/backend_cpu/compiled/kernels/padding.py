@@ -12,7 +12,7 @@ from weft.backend_cpu.compiled.codegen.array_header import HEAD, array_at, word_
 from weft.backend_cpu.compiled.codegen.deferred import njit
 from weft.backend_cpu.compiled.codegen.memory import copy_bytes
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.kernels.strided_copy import DTYPES, UNSIGNED, copy_item
+from weft.backend_cpu.compiled.codegen.strided_copy import DTYPES, UNSIGNED, copy_item
 from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 NOWHERE = -1  # the place of an element that has the padding's value

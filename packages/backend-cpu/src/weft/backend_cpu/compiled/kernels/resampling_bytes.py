@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.kernels.strided_copy import transpose_blocks
+from weft.backend_cpu.compiled.codegen.strided_copy import transpose_blocks
 from weft.library.resampling import Taps, taps_of
 
 __all__ = ["resized"]

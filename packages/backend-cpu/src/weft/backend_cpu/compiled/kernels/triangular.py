@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.backend_cpu.compiled.codegen.parallel import launcher, loop, parallel
-from weft.backend_cpu.compiled.kernels.strided_copy import ordered_copy
+from weft.backend_cpu.compiled.codegen.strided_copy import ordered_copy
 from weft.backend_cpu.registry import MIN_SIZE, register_kernel
 
 ALL = "float32 float64 int64 int32 bool uint8 int8 int16 float16 bfloat16"
