@@ -39,6 +39,42 @@ def test_a_disabled_compiler_leaves_the_module():
     assert weft.compile(model, disable=True) is model
 
 
+def test_a_module_that_is_compiled_in_place_is_replayed_and_stays_itself():
+    """Trainers of transformers and lightning call it."""
+    seen = []
+
+    class Model(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) * (2 if weft.compiler.is_compiling() else 1)
+
+    model = Model(2, 3)
+    plain = copy.deepcopy(model)
+    model.register_forward_hook(lambda module, args, output: output + 1)
+    model.compile(fullgraph=True)
+    for i in range(6):
+        x = weft.full((4, 2), float(i))
+        got = model(x)
+        assert weft.equal(got, 2 * plain(x) + 1)
+        got.sum().backward()
+        seen.append(model.weight.grad.clone())
+        model.zero_grad()
+    assert all(weft.equal(each, weft.full((3, 2), 8.0 * i)) for i, each in enumerate(seen))
+    assert weft.compiler.explain(model._compiled_call_impl).startswith("captured")
+    assert list(model.state_dict()) == ["weight", "bias"]
+    model.weight.data.zero_()
+    assert weft.equal(model(x), 2 * model.bias.expand(4, 3) + 1)
+    copied = copy.deepcopy(model)
+    assert copied._compiled_call_impl is None and weft.equal(copied(x), model.bias.expand(4, 3) + 1)
+
+
+def test_a_module_that_is_compiled_in_place_is_pickled_without_it():
+    model = nn.Linear(2, 3)
+    model.compile()
+    model(weft.ones(2))
+    read = pickle.loads(pickle.dumps(model))
+    assert read._compiled_call_impl is None and weft.equal(read(weft.ones(2)), model(weft.ones(2)))
+
+
 def test_the_wrapper_is_copied_and_pickled():
     compiled = weft.compile(nn.Linear(2, 3))
     for made in (copy.deepcopy(compiled), pickle.loads(pickle.dumps(compiled))):

@@ -33,6 +33,10 @@ except RuntimeError as error:
     assert "Couldn't load custom C++ ops" in str(error)
 else:
     raise AssertionError("nms ran")
+x, boxes = torch.rand(1, 2, 8, 8), torch.tensor([[0, 1.0, 2.0, 6.0, 7.0]])
+for _ in range(4):  # as it is, recorded, replayed
+    found = torchvision.ops.roi_align(x, boxes, (3, 2), 0.5, 2)
+    assert torch.allclose(found, weft.vision.ops.roi_align(x, boxes, (3, 2), 0.5, 2))
 """
 
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, cast
 
+import weft
 from weft import Tensor
 from weft.nn._module import hooks
 from weft.nn._module.backward_hooks import BackwardHooks
@@ -34,6 +35,8 @@ class Calling(Hooks):
         _global_backward_pre_hooks,
     )
 
+    _compiled_call_impl: Callable[..., Any] | None = None  # what `compile` made
+
     # An attribute rather than a method, so that a subclass may give forward any signature.
     forward: Callable[..., Any] = _forward_unimplemented
 
@@ -47,15 +50,37 @@ class Calling(Hooks):
             or _global_forward_pre_hooks
             or _global_backward_hooks
             or _global_backward_pre_hooks
+            or self._compiled_call_impl
         ):
             return self.forward(*args, **kwargs)
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
         return self._call_with_hooks(args, kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         return self._call_with_hooks(args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing: modules run as they are. For programs that ask for a compiler where there is one."""
+        """Let calls of this module be captured, as `weft.compile` does; copies and pickles of it are not.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            What `weft.compile` takes besides the function.
+
+        Examples
+        --------
+        >>> model = weft.nn.Linear(2, 3)
+        >>> model.compile()
+        >>> type(model).__name__, list(model.state_dict())
+        ('Linear', ['weight', 'bias'])
+        """
+        self._compiled_call_impl = weft.compile(self._call_impl, *args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)
+        return state
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         called: set[int] = set()
