@@ -141,6 +141,22 @@ def test_the_meta_distribution_is_nothing_but_dependencies(wheels):
     assert set(metadata(wheels["weft"]).get_all("Provides-Extra")) == extras
 
 
+def test_the_installs_of_text_require_neither_scipy_nor_a_compiler(wheels):
+    def required(name, extra):
+        """Names that a package requires, and what those of weft's among them require."""
+        found = set()
+        for line in metadata(wheels[name]).get_all("Requires-Dist") or ():
+            other, _, marker = line.partition(";")
+            if "extra" not in marker or f"'{extra}'" in marker.replace('"', "'"):
+                other = re.match(r"[\w-]+", other)[0]
+                ours = other.removeprefix("weft-")
+                found |= required(ours, None) if ours in wheels else {other}
+        return found
+
+    assert required("weft", "text") == {"numpy", "ml-dtypes", "pluggy"}
+    assert required("weft", "transformers") == {"numpy", "ml-dtypes", "pluggy", "transformers"}
+
+
 def test_core_and_a_backend_alone_compute_gradients(bare):
     environment = bare("core", "backend-cpu")
     environment.run(GRADIENT)

@@ -9,6 +9,7 @@ from weft.text.prototype import transforms, vectors, vocab_factory
 
 def test_english_is_ascii_only():
     normalize = transforms.basic_english_normalize()
+    assert type(normalize) is transforms.BasicEnglishNormalize
     assert normalize('Don\'t SAY: "x"; (Ångström)!') == ["don", "'", "t", "say", "x", "(", "Ångström", ")", "!"]
     assert normalize("no\u00a0break\u2028line<br />Ⅷ ΟΔΥΣ") == ["no\u00a0break\u2028line", "Ⅷ", "ΟΔΥΣ"]
 

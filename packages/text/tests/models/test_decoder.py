@@ -186,6 +186,14 @@ def test_settings_that_would_change_the_numbers_are_refused(changes, message):
         DecoderConfig.from_dict({**FAMILIES["llama"], **changes})
 
 
+def test_quantized_weights_are_refused(tmp_path):
+    made("llama").save_pretrained(tmp_path)
+    settings = {"quantization_config": {"quant_method": "fp8"}}
+    (tmp_path / "config.json").write_text(json.dumps({**FAMILIES["llama"], **settings}))
+    with pytest.raises(ValueError, match=r"has a quantization_config.*take a folder with weights in float32"):
+        Decoder.from_pretrained(tmp_path)
+
+
 def test_both_forms_of_the_rotation_s_settings_are_read():
     old = {**FAMILIES["llama"], "rope_theta": 5e5, "rope_scaling": {"type": "linear", "factor": 2.0}}
     new = {**FAMILIES["llama"], "rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 5e5}}

@@ -85,6 +85,15 @@ def test_layers_that_the_folder_has_not_are_said(tmp_path):
         again.logits(again(tokens_of(1, 3)))
 
 
+@every_family
+def test_logits_by_another_matrix_than_the_embedding_are_refused(family, tmp_path):
+    made(family).save_pretrained(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({**FAMILIES[family], "tie_word_embeddings": False}))
+    model = Encoder.from_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="there is no head of a masked language model that shares the embedding's"):
+        model.logits(model(tokens_of(1, 3)))
+
+
 def sentence_folder(folder, pooling, *others):
     made("bert", has_logits=False).save_pretrained(folder)
     kinds = [("", "Transformer"), ("1_Pooling", "Pooling"), *others]

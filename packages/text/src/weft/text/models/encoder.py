@@ -51,7 +51,8 @@ class EncoderConfig:
     is_roberta : bool
         Positions are counted from the padding's number on, and padding is not counted.
     has_pooler, has_logits : bool
-        Whether there are the layers of `Encoder.pooled` and of `Encoder.logits`.
+        Whether there are the layers of `Encoder.pooled` and of `Encoder.logits`; of the latter only those whose matrix
+        is the embedding.
     pooling : "mean", "cls" or "max"
         How `Encoder.embed` makes one vector of a text's.
     is_normalized : bool
@@ -90,6 +91,8 @@ class EncoderConfig:
         is_roberta = chosen(config, "model_type", families, "")
         require(config, {"position_embedding_type": "absolute", "is_decoder": False, "add_cross_attention": False})
         chosen(config, "hidden_act", ACTIVATIONS, "gelu")
+        if not config.get("tie_word_embeddings", True):
+            settings["has_logits"] = False  # those of another matrix than the embedding's
         return cls(
             vocab_size=config.get("vocab_size", 50265 if is_roberta else 30522),
             hidden_size=config.get("hidden_size", 768),
@@ -264,7 +267,7 @@ class Encoder(nn.Module):
 
     def logits(self, x: Tensor) -> Tensor:
         """Compute the logits of the token that stood at each place, (B, T, vocab_size): for masked ones."""
-        self._require("has_logits", "head of a masked language model")
+        self._require("has_logits", "head of a masked language model that shares the embedding's matrix")
         activation = functional.gelu if self.config.is_roberta else ACTIVATIONS[self.config.hidden_act]
         hidden = self.logits_norm(activation(self.logits_dense(x)))
         return functional.linear(hidden, self.tokens.weight, self.logits_bias)

@@ -48,7 +48,13 @@ def read_config(path: Folder) -> dict[str, Any]:
             f"from_pretrained: {file} is missing; expected a folder with {CONFIG} and {WEIGHTS}, as transformers' "
             "save_pretrained writes. Names of a hub are not looked up: download the folder first"
         )
-    return read_json(file)
+    config: dict[str, Any] = read_json(file)
+    if config.get("quantization_config"):
+        raise ValueError(
+            f"from_pretrained: {file} has a quantization_config, and quantized weights are not implemented here; take "
+            "a folder with weights in float32, float16 or bfloat16"
+        )
+    return config
 
 
 def read_json(file: Path, kind: type = dict) -> Any:
