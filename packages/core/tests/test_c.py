@@ -94,7 +94,7 @@ def test_dtypes_that_no_tensor_has_are_named():
     assert pickle.loads(pickle.dumps(weft.qint8)) is weft.qint8
     with pytest.raises((NotImplementedError, TypeError)):
         weft.zeros(2, dtype=weft.complex32)
-    with pytest.raises(NotImplementedError, match=r"weft has no tensors of this dtype; use weft\.complex64"):
+    with pytest.raises(NotImplementedError, match=r"weft has no arrays of this dtype; use weft\.complex64"):
         weft.tensor([1.0], dtype=weft.complex32)
 
 

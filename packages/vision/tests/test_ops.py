@@ -298,3 +298,34 @@ def test_operators_have_torchvisions_names_and_arguments():
 def test_an_operator_that_torchvision_does_not_have_is_missing():
     with pytest.raises(AttributeError, match="'torchvision' object has no attribute 'suppress'"):
         weft.ops.torchvision.suppress
+
+
+# Quantized tensors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
+def test_suppression_of_quantized_boxes_is_that_of_their_numbers(threshold):
+    weft.manual_seed(0)
+    corners = weft.rand(60, 2) * 50
+    boxes = weft.quantize_per_tensor(weft.cat([corners, corners + weft.rand(60, 2) * 40], 1), 1.0, 10, weft.quint8)
+    scores = weft.quantize_per_tensor(weft.rand(60) * 100, 1.0, 10, weft.quint8)
+    assert weft.equal(ops.nms(boxes, scores, threshold), ops.nms(boxes.dequantize(), scores.dequantize(), threshold))
+
+
+@pytest.mark.parametrize("in_list", [False, True])
+def test_roi_align_of_a_quantized_image_is_quantized_alike(in_list):
+    weft.manual_seed(0)
+    image = weft.quantize_per_tensor(weft.rand(1, 2, 10, 10) * 50, 0.5, 10, weft.quint8)
+    rois = weft.quantize_per_tensor(weft.tensor([[0.0, 1.0, 1.0, 7.0, 8.0]]), 0.5, 10, weft.quint8)
+    boxes = [rois[:, 1:]] if in_list else rois
+    numbers = ops.roi_align(image.dequantize(), rois.dequantize(), 3)
+    assert weft.equal(ops.roi_align(image, boxes, 3), weft.quantize_per_tensor(numbers, 0.5, 10, weft.quint8))
+
+
+def test_quantized_images_come_one_by_one_with_quantized_boxes():
+    images = weft.quantize_per_tensor(weft.ones(2, 1, 4, 4), 1.0, 0, weft.qint8)
+    rois = weft.zeros(1, 5)
+    with pytest.raises(RuntimeError, match="Only one image per batch is allowed"):
+        ops.roi_align(images, weft.quantize_per_tensor(rois, 1.0, 0, weft.qint8), 2)
+    with pytest.raises(RuntimeError, match="boxes must be quantized"):
+        ops.roi_align(images[:1], rois, 2)

@@ -208,6 +208,11 @@ from weft._dtypes.named import qscheme as qscheme
 from weft._dtypes.named import quint2x4 as quint2x4
 from weft._dtypes.named import quint4x2 as quint4x2
 from weft._dtypes.named import quint8 as quint8
+from weft._tensor.quantized import dequantize as dequantize
+from weft._tensor.quantized import int_repr as int_repr
+from weft._tensor.quantized import q_scale as q_scale
+from weft._tensor.quantized import q_zero_point as q_zero_point
+from weft._tensor.quantized import quantize_per_tensor as quantize_per_tensor
 from weft._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from weft._settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from weft._settings import get_deterministic_debug_mode as get_deterministic_debug_mode

@@ -45,6 +45,7 @@ IntStorage IntTensor LongStorage LongTensor ShortStorage ShortTensor Storage set
 chalf complex32 per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine
 per_tensor_symmetric qint32 qint8 qscheme quint2x4 quint4x2 quint8
 """,
+    "weft._tensor.quantized": "dequantize int_repr q_scale q_zero_point quantize_per_tensor",
     "weft._settings": """
 are_deterministic_algorithms_enabled compiled_with_cxx11_abi get_deterministic_debug_mode get_file_path
 get_device_module get_float32_matmul_precision has_lapack has_mkl has_openmp has_spectral init_num_threads

@@ -683,6 +683,9 @@ class Methods(TensorBase):
     def dense_dim(self) -> _int:
         """The number of dimensions: all are dense."""
 
+    def dequantize(self) -> Tensor:
+        """The numbers of a quantized tensor (see `weft.quantize_per_tensor`); any other tensor in float32."""
+
     def det(self) -> Tensor:
         """The determinant of each square matrix of a batch."""
 
@@ -1007,6 +1010,9 @@ class Methods(TensorBase):
 
     def int(self, memory_format: MemoryFormat | None = None) -> Tensor:
         """The tensor as int32."""
+
+    def int_repr(self) -> Tensor:
+        """A copy of the integers of a quantized tensor (see `weft.quantize_per_tensor`)."""
 
     def inverse(self) -> Tensor:
         """The inverse of each square matrix of a batch."""
@@ -1514,8 +1520,17 @@ class Methods(TensorBase):
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """In-place variant of `weft._put`: writes into ``self`` and returns it."""
 
+    def q_scale(self) -> _float:
+        """The scale of a quantized tensor (see `weft.quantize_per_tensor`)."""
+
+    def q_zero_point(self) -> _int:
+        """Which integer stands for 0 in a quantized tensor (see `weft.quantize_per_tensor`)."""
+
     def qr(self, some: _bool = True) -> _return_types.qr:
         """``input = Q R`` with orthonormal columns in Q and an upper triangular R."""
+
+    def qscheme(self) -> Any:
+        """How the integers of a quantized tensor stand for numbers (see `weft.quantize_per_tensor`)."""
 
     def quantile(self, q: _float | Tensor, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
         """The value below which a share q of the elements lies, along a dimension or over all."""

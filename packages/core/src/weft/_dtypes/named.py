@@ -1,4 +1,4 @@
-"""Dtypes of PyTorch's that no tensor of weft's has, and its schemes of quantization: for tables and observers."""
+"""Dtypes of PyTorch's that no array has, and its schemes of quantization: for tables, observers, quantized tensors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NamedDtype(dtype):
     @property
     def numpy(self) -> Any:  # type: ignore[override]  # it is what an array would need
         """Raise NotImplementedError: there are no arrays of it."""
-        raise NotImplementedError(f"{self!r}: weft has no tensors of this dtype; {self._instead}")
+        raise NotImplementedError(f"{self!r}: weft has no arrays of this dtype; {self._instead}")
 
     def __reduce__(self) -> str:
         return self.name
@@ -54,9 +54,10 @@ class NamedDtype(dtype):
 
 complex32 = NamedDtype("complex32", 4, COMPLEX, "ComplexHalf", "use weft.complex64")
 chalf = complex32
-qint8 = NamedDtype("qint8", 1, INTEGER, "QInt8", "keep weft.int8 beside a scale")
-quint8 = NamedDtype("quint8", 1, INTEGER, "QUInt8", "keep weft.uint8 beside a scale")
-qint32 = NamedDtype("qint32", 4, INTEGER, "QInt32", "keep weft.int32 beside a scale")
+QUANTIZED = "make a tensor of it with weft.quantize_per_tensor(x, scale, zero_point, dtype)"
+qint8 = NamedDtype("qint8", 1, INTEGER, "QInt8", QUANTIZED)
+quint8 = NamedDtype("quint8", 1, INTEGER, "QUInt8", QUANTIZED)
+qint32 = NamedDtype("qint32", 4, INTEGER, "QInt32", QUANTIZED)
 quint4x2 = NamedDtype("quint4x2", 1, INTEGER, "QUInt4x2", "keep weft.uint8 beside a scale")
 quint2x4 = NamedDtype("quint2x4", 1, INTEGER, "QUInt2x4", "keep weft.uint8 beside a scale")
 

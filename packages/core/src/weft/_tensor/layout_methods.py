@@ -1,4 +1,4 @@
-"""The methods by which dense tensors become sparse ones, and those that only sparse or nested tensors have."""
+"""The methods by which dense tensors become sparse ones, and those of sparse, nested or quantized tensors alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
+from weft._dtypes.dtypes import float32
 from weft._tensor.base import Tensor
 from weft._tensor.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from weft._tensor.memory import method
@@ -293,3 +294,47 @@ def to_padded_tensor(self: Any, padding: float, output_size: Sequence[int] | Non
             [1., 1.]])
     """
     return refuse(self, "to_padded_tensor", "nested")  # type: ignore[no-any-return]
+
+
+# Of quantized tensors alone ------------------------------------------------------------------------------
+
+
+def refuse_unquantized(name: str) -> Any:
+    """Say that a method is for quantized tensors.
+
+    Raises
+    ------
+    NotImplementedError
+        Always.
+    """
+    raise NotImplementedError(f"{name}: expected a quantized tensor; weft.quantize_per_tensor() makes one")
+
+
+@method
+def dequantize(self: Any) -> Tensor:
+    """The numbers of a quantized tensor (see `weft.quantize_per_tensor`); any other tensor in float32."""
+    return self.to(float32)  # type: ignore[no-any-return]
+
+
+@method
+def int_repr(self: Any) -> Tensor:
+    """A copy of the integers of a quantized tensor (see `weft.quantize_per_tensor`)."""
+    return refuse_unquantized("int_repr")  # type: ignore[no-any-return]
+
+
+@method
+def q_scale(self: Any) -> float:
+    """The scale of a quantized tensor (see `weft.quantize_per_tensor`)."""
+    return refuse_unquantized("q_scale")  # type: ignore[no-any-return]
+
+
+@method
+def q_zero_point(self: Any) -> int:
+    """Which integer stands for 0 in a quantized tensor (see `weft.quantize_per_tensor`)."""
+    return refuse_unquantized("q_zero_point")  # type: ignore[no-any-return]
+
+
+@method
+def qscheme(self: Any) -> Any:
+    """How the integers of a quantized tensor stand for numbers (see `weft.quantize_per_tensor`)."""
+    return refuse_unquantized("qscheme")

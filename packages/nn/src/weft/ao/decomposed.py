@@ -1,7 +1,7 @@
 """Rounding to integers of few bits and back, as ops: the arithmetic of ONNX's QuantizeLinear and DequantizeLinear.
 
-PyTorch has them as ``torch.ops.quantized_decomposed``. There are no quantized tensors: the integers are tensors of int8
-or uint8, and their scale is an argument.
+PyTorch has them as ``torch.ops.quantized_decomposed``. The integers are tensors of int8 or uint8, and their scale is an
+argument; `weft.quantize_per_tensor` makes tensors that have both.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import weft
 from weft import Tensor, nn
 from weft.library.declare import op
 from weft.overrides import handle_torch_function, has_torch_function
@@ -74,12 +75,26 @@ def roi_align(
     >>> roi_align(image, [weft.tensor([[0.0, 0.0, 4.0, 4.0]])], 2, sampling_ratio=2, aligned=True).flatten().tolist()
     [2.5, 4.5, 10.5, 12.5]
     """
+    if isinstance(input, Tensor) and input.is_quantized:
+        return _quantized_roi_align(input, boxes, output_size, spatial_scale, sampling_ratio, aligned)
     if has_torch_function((input, boxes)):
         return handle_torch_function(
             roi_align, (input, boxes), input, boxes, output_size, spatial_scale, sampling_ratio, aligned
         )
     options = int(sampling_ratio), bool(aligned)
     return run(roi_align.op, "roi_align", input, boxes, spatial_scale, output_size, *options).to(input.dtype)
+
+
+def _quantized_roi_align(input: Tensor, boxes: Boxes, *options: Any) -> Tensor:
+    """`roi_align` of the numbers of one quantized image, with quantized boxes, rounded as those of the image are."""
+    if input.shape[0] > 1:
+        raise RuntimeError("roi_align: Only one image per batch is allowed when quantized tensors are passed")
+    parts = [boxes] if isinstance(boxes, Tensor) else list(boxes)
+    if not all(each.dtype is input.dtype for each in parts):
+        raise RuntimeError(f"roi_align: boxes must be quantized to {input.dtype}, as the input is")
+    numbers = [each.dequantize() for each in parts]
+    result = roi_align(input.dequantize(), numbers[0] if isinstance(boxes, Tensor) else numbers, *options)
+    return weft.quantize_per_tensor(result, input.q_scale(), input.q_zero_point(), input.dtype)
 
 
 def weights_of(xp: Any, rois: Any, sizes: Any, spatial_scale: float, bins: Any, options: Any) -> list[Any]:

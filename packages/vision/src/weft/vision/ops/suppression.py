@@ -59,6 +59,8 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
         raise RuntimeError(
             f"nms: dets should have the same type as scores; got boxes of {boxes.dtype} and scores of {scores.dtype}"
         )
+    if boxes.is_quantized:
+        boxes, scores = boxes.dequantize(), scores.dequantize()
     return nms.op(boxes, scores, float(iou_threshold))
 
 

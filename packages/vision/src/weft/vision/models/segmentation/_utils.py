@@ -18,9 +18,9 @@ from weft.vision.models._utils import (
 )
 
 
-def resized(scores: Tensor, image: Tensor) -> Tensor:
-    """Scores (N, classes, h, w) at the height and width of an image or of other features."""
-    return F.interpolate(scores, size=image.shape[-2:], mode="bilinear", align_corners=False)
+def resized(scores: Tensor, size: Any) -> Tensor:
+    """Scores (N, classes, h, w) at another height and width."""
+    return F.interpolate(scores, size=size, mode="bilinear", align_corners=False)
 
 
 class _SimpleSegmentationModel(nn.Module):
@@ -49,10 +49,11 @@ class _SimpleSegmentationModel(nn.Module):
 
     def forward(self, x: Tensor) -> dict[str, Tensor]:
         """Score each pixel of images (N, 3, H, W)."""
+        size = x.shape[-2:]
         features = self.backbone(x)
         heads = {"out": self.classifier, "aux": self.aux_classifier}
         scores = ((name, head(features[name])) for name, head in heads.items() if head is not None)
-        return OrderedDict((name, resized(each, x)) for name, each in scores)
+        return OrderedDict((name, resized(each, size)) for name, each in scores)
 
 
 # Functions that build models -----------------------------------------------------------------------------

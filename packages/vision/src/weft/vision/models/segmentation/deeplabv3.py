@@ -65,7 +65,8 @@ class ASPPPooling(nn.Sequential):
 
     def forward(self, x: Tensor) -> Tensor:
         """Spread the image's features over its places."""
-        return resized(super().forward(x), x)
+        size = x.shape[-2:]
+        return resized(super().forward(x), size)
 
 
 class ASPP(nn.Module):

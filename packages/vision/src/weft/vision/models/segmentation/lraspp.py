@@ -41,7 +41,8 @@ class LRASPP(nn.Module):
 
     def forward(self, input: Tensor) -> dict[str, Tensor]:
         """Score each pixel of images (N, 3, H, W): ``"out"``, (N, num_classes, H, W)."""
-        return OrderedDict(out=resized(self.classifier(self.backbone(input)), input))
+        scores = self.classifier(self.backbone(input))
+        return OrderedDict(out=resized(scores, input.shape[-2:]))
 
 
 class LRASPPHead(nn.Module):
@@ -64,7 +65,8 @@ class LRASPPHead(nn.Module):
         """Score each place of the low features."""
         low, high = input["low"], input["high"]
         gated = self.cbr(high) * self.scale(high)
-        return self.low_classifier(low) + self.high_classifier(resized(gated, low))
+        gated = resized(gated, low.shape[-2:])
+        return self.low_classifier(low) + self.high_classifier(gated)
 
 
 def _lraspp_mobilenetv3(backbone: nn.Module, num_classes: int, aux: bool) -> LRASPP:

@@ -46,28 +46,28 @@ class MSBlockConfig:
     stride_kv: list[int]
 
 
-# Functions that a symbolic trace records as one call: what they do depends on sizes, or they write in place.
+# Functions that a symbolic trace records as one call: what they do depends on sizes, or they write in place. The names
+# of the recorded nodes are torchvision's, as programs that extract features give them.
 
 
 @fx.wrap
-def as_volume(x: Tensor, sizes: Sizes) -> Tensor:
-    """Tokens (N, heads, 1 + T * H * W, C), or without heads, as volumes (N * heads, C, T, H, W) without the first."""
-    if x.dim() not in (3, 4):
+def _unsqueeze(x: Tensor, dims: int, dim: int) -> tuple[Tensor, int]:
+    """``x`` with so many dimensions, of which one may lack, and how many it had."""
+    given = x.dim()
+    if given not in (dims, dims - 1):
         raise ValueError(f"Unsupported input dimension {x.shape}")
-    tokens = x[..., 1:, :].transpose(-2, -1)
-    return tokens.reshape(-1, x.shape[-1], *sizes)
+    return x if given == dims else x.unsqueeze(dim), given
 
 
 @fx.wrap
-def as_tokens(volume: Tensor, x: Tensor) -> Tensor:
-    """Volumes as the tokens that they were, after the first of these."""
-    pooled = volume.flatten(2).transpose(1, 2)
-    return weft.cat([x[..., :1, :], pooled.reshape(*x.shape[:-2], -1, x.shape[-1])], dim=-2)
+def _squeeze(x: Tensor, dims: int, dim: int, given: int) -> Tensor:
+    """``x`` with as many dimensions as were given to `_unsqueeze`."""
+    return x if given == dims else x.squeeze(dim)
 
 
 @fx.wrap
-def add_relative_scores(
-    scores: Tensor, query: Tensor, query_sizes: Sizes, key_sizes: Sizes, time: Tensor, rows: Tensor, columns: Tensor
+def _add_rel_pos(
+    scores: Tensor, query: Tensor, query_sizes: Sizes, key_sizes: Sizes, rows: Tensor, columns: Tensor, time: Tensor
 ) -> Tensor:
     """Add `relative_scores` to the scores (N, heads, queries, keys) of all but the token of the class, in place."""
     scores[:, :, 1:, 1:] += relative_scores(query[:, :, 1:], query_sizes, key_sizes, (time, rows, columns))
@@ -75,19 +75,11 @@ def add_relative_scores(
 
 
 @fx.wrap
-def add_queries(x: Tensor, query: Tensor, with_class: bool) -> Tensor:
+def _add_shortcut(x: Tensor, query: Tensor, with_class: bool) -> Tensor:
     """Add queries to tokens (N, heads, count, C) in place, with or without the token of the class."""
     first = 0 if with_class else 1
     x[:, :, first:] += query[:, :, first:]
     return x
-
-
-@fx.wrap
-def as_clips(x: Tensor) -> Tensor:
-    """Clips (N, 3, T, H, W) as they are, and pictures (N, 3, H, W) as clips of one frame."""
-    if x.dim() not in (4, 5):
-        raise ValueError(f"Unsupported input dimension {x.shape}")
-    return x.unsqueeze(2) if x.dim() == 4 else x
 
 
 class Pool(nn.Module):
@@ -117,14 +109,19 @@ class Pool(nn.Module):
 
     def forward(self, x: Tensor, thw: Sizes) -> tuple[Tensor, Sizes]:
         """Return the tokens and their frames, rows and columns."""
-        volume = as_volume(x, thw)
+        x, given = _unsqueeze(x, 4, 1)
+        first, x = weft.tensor_split(x, (1,), dim=2)
+        x = x.transpose(2, 3)
+        count, heads, channels = x.shape[:3]
+        volume = x.reshape((count * heads, channels, *thw)).contiguous()
         if self.norm_before_pool and self.norm_act is not None:
             volume = self.norm_act(volume)
         volume = self.pool(volume)
-        x = as_tokens(volume, x)
+        frames, rows, columns = volume.shape[2:]
+        x = weft.cat((first, volume.reshape(count, heads, channels, -1).transpose(2, 3)), dim=2)
         if not self.norm_before_pool and self.norm_act is not None:
             x = self.norm_act(x)
-        return x, volume.shape[2:]
+        return _squeeze(x, 4, 1, given), (frames, rows, columns)
 
 
 def relative_positions(embedding: Tensor, queries: int, keys: int) -> Tensor:
@@ -247,12 +244,11 @@ class MultiscaleAttention(nn.Module):
         if self.pool_q is not None:
             q, thw = self.pool_q(q, thw)
         scores = (self.scaler * q) @ k.transpose(2, 3)
-        if self.rel_pos_t is not None and self.rel_pos_h is not None and self.rel_pos_w is not None:
-            embeddings = self.rel_pos_t, self.rel_pos_h, self.rel_pos_w
-            scores = add_relative_scores(scores, q, thw, key_sizes, *embeddings)
+        if self.rel_pos_h is not None and self.rel_pos_w is not None and self.rel_pos_t is not None:
+            scores = _add_rel_pos(scores, q, thw, key_sizes, self.rel_pos_h, self.rel_pos_w, self.rel_pos_t)
         x = scores.softmax(dim=-1) @ v
         if self.residual_pool:
-            x = add_queries(x, q, self.residual_with_cls_embed)
+            x = _add_shortcut(x, q, self.residual_with_cls_embed)
         return self.project(x.transpose(1, 2).reshape(batch, -1, self.output_dim)), thw
 
 
@@ -349,11 +345,13 @@ class PositionalEncoding(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return tokens (N, 1 + T * H * W, C)."""
-        x = weft.cat([self.class_token.expand(x.shape[0], 1, -1), x], dim=1)
+        x = weft.cat((self.class_token.expand(x.size(0), -1).unsqueeze(1), x), dim=1)
         if self.spatial_pos is None or self.temporal_pos is None or self.class_pos is None:
             return x
-        places = self.temporal_pos[:, None] + self.spatial_pos  # (T, H * W, C)
-        return x + weft.cat([self.class_pos[None], places.flatten(0, 1)])
+        count, channels = self.spatial_pos.shape
+        places = self.temporal_pos.repeat_interleave(count, dim=0)  # (T * H * W, C)
+        places.add_(self.spatial_pos.unsqueeze(0).expand(self.temporal_size, -1, -1).reshape(-1, channels))
+        return x.add_(weft.cat((self.class_pos.unsqueeze(0), places), dim=0).unsqueeze(0))
 
 
 class MViT(nn.Module):
@@ -451,7 +449,8 @@ class MViT(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return logits (N, num_classes) of clips, or of pictures (N, 3, H, W) for one frame."""
-        x = self.pos_encoding(self.conv_proj(as_clips(x)).flatten(2).transpose(1, 2))
+        x = _unsqueeze(x, 5, 2)[0]
+        x = self.pos_encoding(self.conv_proj(x).flatten(2).transpose(1, 2))
         sizes: Sizes = (self.pos_encoding.temporal_size, *self.pos_encoding.spatial_size)
         for block in self.blocks:
             x, sizes = block(x, sizes)

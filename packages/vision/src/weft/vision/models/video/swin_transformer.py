@@ -45,15 +45,15 @@ class Swin3D_B_Weights(WeightsEnum):
     DEFAULT = KINETICS400_V1
 
 
-# Functions that a symbolic trace records as one call: what they do depends on sizes.
+# Functions that a symbolic trace records as one call: what they do depends on sizes. The names of the recorded nodes
+# are torchvision's, as programs that extract features give them.
 
 
 @fx.wrap
-def padded(x: Tensor, axes: Sequence[int], multiples: Sequence[int]) -> Tensor:
-    """``x`` with zeros behind, so that its sizes along consecutive axes are multiples."""
-    behind = [-x.shape[axis] % multiple for axis, multiple in zip(axes, multiples)]
-    widths = [(0, 0)] * (x.dim() - 1 - axes[-1]) + [(0, width) for width in reversed(behind)]
-    return F.pad(x, [width for pair in widths for width in pair]) if any(behind) else x
+def _compute_pad_size_3d(sizes: Sequence[int], multiples: Sequence[int]) -> tuple[int, int, int]:
+    """What sizes along time, rows and columns lack to be multiples."""
+    time, rows, columns = (-size % multiple for size, multiple in zip(sizes, multiples))
+    return time, rows, columns
 
 
 def partitioned(x: Tensor, window: Sequence[int]) -> Tensor:
@@ -84,15 +84,16 @@ def attention_mask(x: Tensor, window: Sequence[int], shift: Sequence[int]) -> Te
 
 
 @fx.wrap
-def fitted_window(x: Tensor, window: list[int], shift: list[int]) -> tuple[list[int], list[int]]:
-    """Window and shift for features (N, T, H, W, C): no longer than these, and no shift where there is one window."""
-    sizes = x.shape[1:4]
+def _get_window_and_shift_size(
+    sizes: Sequence[int], window: list[int], shift: list[int]
+) -> tuple[list[int], list[int]]:
+    """Window and shift for features of these sizes: no longer than them, and no shift where there is one window."""
     fitted = [min(size, length) for size, length in zip(sizes, window)]
     return fitted, [step if size > length else 0 for size, length, step in zip(sizes, window, shift)]
 
 
 @fx.wrap
-def window_bias(table: Tensor, index: Tensor, window: list[int]) -> Tensor:
+def _get_relative_position_bias(table: Tensor, index: Tensor, window: list[int]) -> Tensor:
     """The biases (1, heads, tokens, tokens) of a window, from those of each distance."""
     volume = math.prod(window)
     # The first tokens' index, as in the published models, also for a window cut along rows or columns.
@@ -134,7 +135,8 @@ def shifted_window_attention_3d(
     Tensor, shape (N, T, H, W, C)
     """
     _, t, h, w, channels = input.shape
-    x = padded(input, AXES, window_size)
+    time, rows, columns = _compute_pad_size_3d((t, h, w), window_size)
+    x = F.pad(input, (0, 0, 0, columns, 0, rows, 0, time))
     shape, shifted = x.shape, any(shift_size)
     if shifted:
         x = x.roll([-step for step in shift_size], AXES)
@@ -214,16 +216,18 @@ class ShiftedWindowAttention3d(nn.Module):
 
     def get_relative_position_bias(self, window_size: list[int]) -> Tensor:
         """The biases (1, heads, tokens, tokens) of a window."""
-        return window_bias(self.relative_position_bias_table, self.relative_position_index, window_size)
+        return _get_relative_position_bias(self.relative_position_bias_table, self.relative_position_index, window_size)
 
     def forward(self, x: Tensor) -> Tensor:
         """Attend within windows of features (N, T, H, W, C)."""
-        window, shift = fitted_window(x, self.window_size, self.shift_size)
+        _, t, h, w, _ = x.shape
+        window, shift = _get_window_and_shift_size((t, h, w), self.window_size, self.shift_size)
+        bias = self.get_relative_position_bias(window)
         return shifted_window_attention_3d(
             x,
             self.qkv.weight,
             self.proj.weight,
-            self.get_relative_position_bias(window),
+            bias,
             window,
             self.num_heads,
             shift_size=shift,
@@ -249,7 +253,10 @@ class PatchEmbed3d(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the features; what lacks at the end of an axis is 0."""
-        return self.norm(self.proj(padded(x, (2, 3, 4), self.tuple_patch_size)).permute(0, 2, 3, 4, 1))
+        _, _, t, h, w = x.size()
+        time, rows, columns = _compute_pad_size_3d((t, h, w), self.tuple_patch_size)
+        x = F.pad(x, (0, columns, 0, rows, 0, time))
+        return self.norm(self.proj(x).permute(0, 2, 3, 4, 1))
 
 
 class SwinTransformer3d(nn.Module):
