@@ -660,3 +660,28 @@ def test_functions_of_matrices_name_the_shapes_that_they_want():
 def test_refusals_say_what_programs_look_for(call, said):
     with pytest.raises(RuntimeError, match=said):
         call()
+
+
+@pytest.mark.parametrize(
+    ("driver", "rcond", "rank"),
+    [
+        ("gelsd", 0.5, 1),
+        ("gelss", 0.5, 1),
+        ("gelsy", 0.5, 2),  # what is this part exactly counts
+        ("gelsy", 0.6, 1),
+        ("gelsy", 1.0, 1),
+        ("gelsy", 2.0, 1),
+        ("gelsd", 1.0, 2),  # LAPACK takes it for its own limit
+        ("gelsd", 2.0, 2),
+        ("gelsd", 0.0, 2),
+        ("gelss", 1.0, 0),
+        ("gelss", -1.0, 2),
+        ("gelsd", -1.0, 2),
+    ],
+)
+def test_lstsq_takes_rcond_as_lapacks_routine_does(driver, rcond, rank):
+    A = weft.tensor([[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    found = linalg.lstsq(A, weft.ones(3, 1), rcond=rcond, driver=driver)
+    assert int(found.rank) == rank
+    expected = [0.5 * (rank > 0), 1.0 * (rank > 1)]
+    assert_close(found.solution.flatten(), weft.tensor(expected))

@@ -14,7 +14,7 @@ from typing import Any
 
 from weft import return_types
 from weft._devices.devices import backend_of, key_of, on_device_of
-from weft._dtypes.dtypes import int64, promote_types
+from weft._dtypes.dtypes import finfo, int64, promote_types
 from weft._engine.dispatch import make
 from weft._engine.tensor import TensorBase, local
 from weft._interception.torch_function import offer
@@ -284,7 +284,8 @@ def lstsq(
     b : Tensor, shape (..., m, k) or (..., m)
     rcond : float, optional
         Singular values below this part of the largest count as 0; default: the dtype's eps times max(m, n). Driver
-        ``"gels"`` takes none: it is for matrices of full rank.
+        ``"gels"`` takes none: it is for matrices of full rank. ``"gelsy"`` counts what is this part exactly, and always
+        the largest; to ``"gelsd"``, 1 and more mean the dtype's eps.
     driver : {"gelsy", "gels", "gelsd", "gelss"}, optional
         The name of LAPACK's routine. It only decides which of the further results are filled.
 
@@ -322,7 +323,7 @@ def lstsq(
             f"{tuple(input.shape)} and {tuple(b.shape)}"
         )
     broadcast_shapes(name, [input.shape[:-2], columns.shape[:-2]])
-    atol, rtol = tolerances(name, input, None, None if driver == "gels" else rcond)
+    atol, rtol = tolerances(name, input, None, None if driver == "gels" else rcond_of(driver, rcond, input))
     solution = matmul(matrix_functions.pinv_op.op(input, atol, rtol, False), columns)
     S = decompositions.svdvals_op.op(input)
     rank = significant(S, atol, rtol).sum(-1) if S.shape[-1] else S.new_zeros(S.shape[:-1], dtype=int64)
@@ -336,6 +337,16 @@ def lstsq(
         rank.new_empty(0) if driver == "gels" else rank,
         S if driver in ("gelsd", "gelss") else S.new_empty(0),
     )
+
+
+def rcond_of(driver: str, rcond: float | None, input: Tensor) -> float | None:
+    """The part of the largest singular value that LAPACK's routine compares with, by a strict comparison."""
+    if rcond is None or driver == "gels":
+        return rcond
+    eps = finfo(input.dtype).eps
+    if rcond < 0 or (driver == "gelsd" and (rcond == 0 or rcond >= 1)):
+        return eps
+    return min(rcond, 1.0) * (1 - eps) if driver == "gelsy" else rcond
 
 
 # Decompositions

@@ -296,3 +296,10 @@ def test_a_variance_without_bounds_makes_a_loss_of_infinity():
     loss = F.gaussian_nll_loss(weft.tensor([1.0, 1.0]), weft.zeros(2), weft.tensor([math.inf, 0.0]), reduction="none")
     assert loss[0].item() == math.inf
     assert loss[1].item() == pytest.approx(0.5 * (math.log(1e-6) + 1e6))
+
+
+@pytest.mark.parametrize("weight", [weft.ones(3).half(), weft.ones(3).double(), weft.ones(3, dtype=weft.int64)])
+@pytest.mark.parametrize("loss", [F.multi_margin_loss, F.nll_loss, F.cross_entropy])
+def test_weights_of_classes_need_the_dtype_of_the_input(loss, weight):
+    with pytest.raises(RuntimeError, match="expected scalar type Float but found"):
+        loss(weft.ones(2, 3), weft.tensor([0, 1]), weight=weight)

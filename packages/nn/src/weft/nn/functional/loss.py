@@ -320,6 +320,15 @@ def nll_loss(
     return loss.reshape(target.shape) if reduction == "none" else loss
 
 
+def check_weight_dtype(name: str, input: Tensor, weight: Tensor) -> None:
+    """The weights of classes have the dtype of the input."""
+    if weight.dtype is not input.dtype:
+        raise RuntimeError(
+            f"{name}: expected scalar type {input.dtype.scalar_type_name} but found {weight.dtype.scalar_type_name}: "
+            "weight needs the dtype of the input"
+        )
+
+
 def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> None:
     """Shapes and dtype of classes and their weights fit the input."""
     scores = input._array.shape
@@ -344,11 +353,8 @@ def check_classes(name: str, input: Tensor, target: Tensor, weight: Tensor | Non
             f"{name}: Expected target size {list(expected)} for input {list(input.shape)}, one class for each sample, "
             f"but got {list(target.shape)}"
         )
-    if weight is not None and weight.dtype is not input.dtype:
-        raise RuntimeError(
-            f"{name}: expected scalar type {input.dtype.scalar_type_name} but found {weight.dtype.scalar_type_name}: "
-            "weight needs the dtype of the input"
-        )
+    if weight is not None:
+        check_weight_dtype(name, input, weight)
     if weight is not None and weight.requires_grad and weft.is_grad_enabled():
         raise RuntimeError(
             f"{name}: the loss is not differentiable with respect to argument 'weight'; this input cannot have "
@@ -1699,6 +1705,8 @@ def multi_margin_loss(
         )
     require_classes("multi_margin_loss", target)
     check_floating("multi_margin_loss", input)
+    if weight is not None:
+        check_weight_dtype("multi_margin_loss", input, weight)
     rows, index = rows.reshape(-1, classes), target.reshape(-1, 1)
     check_class_range("multi_margin_loss", target, classes, -1 - classes, RuntimeError)
     excess = margin - rows.gather(1, index) + rows
