@@ -132,9 +132,13 @@ class Backend:
     rounds_numbers : bool
         float16 and bfloat16 tensors take a number as their own dtype has it, in sums and comparisons, as PyTorch's do
         on the CPU; else in float32, in which they are computed.
+    sizes_wrap : bool
+        The array library does not notice that a result's bytes cannot be counted in 64 bits: kernels are asked for its
+        shape first.
     """
 
     rounds_numbers = True
+    sizes_wrap = False
 
     def __init__(self, device_type: str, xp: Any, array_type: type) -> None:
         self.device_type = device_type

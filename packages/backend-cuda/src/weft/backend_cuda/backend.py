@@ -45,6 +45,7 @@ class CUDABackend(SyncDebug, Transfers, DeviceFunctions, ArrayNamespaceBackend):
     """
 
     rounds_numbers = False  # nor do PyTorch's kernels on a GPU
+    sizes_wrap = True
     is_forked = False  # whether this process was forked from the one that made it
 
     def __init__(self) -> None:

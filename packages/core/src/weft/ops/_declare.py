@@ -35,7 +35,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy
 
-from weft._devices.devices import backend_of, key_of
+from weft._devices.devices import backend_of, key_of, resolve_device
 from weft._dtypes import float8
 from weft._dtypes.dtypes import (
     BY_NUMPY,
@@ -85,6 +85,7 @@ from weft._interception.torch_function import (
 )
 from weft._plugins.access import plugins
 from weft._plugins.kernel_checks import checked_kernel, note
+from weft._plugins.result_sizes import with_overflow_check
 from weft._tensor import conjugation
 from weft._tensor.base import Tensor
 from weft._tensor.interop import as_tensor, tensor
@@ -260,6 +261,9 @@ class Declaration:
             if self.complex_kernel is not None and compute.is_complex:
                 generic = partial(self.complex_kernel, backend.xp)
             found = backend.kernel(self.name, compute, generic) if own else generic
+        if backend.sizes_wrap:
+            meta = partial(self.find_kernel, resolve_device("meta"), compute)
+            found = with_overflow_check(self, backend.array_type, found, meta)
         return backend.on_device(found, device.index)
 
     def find_half_kernel(self, device: Any, element: dtype, generic: Any) -> Any:

@@ -1066,6 +1066,7 @@ def evenly(name: str, start: Any, end: Any, steps: Any, element: dtype, xp: Any 
     steps = int(steps)
     if steps < 0:
         raise RuntimeError(f"{name}: number of steps must be non-negative; got {steps}")
+    elements(name, (steps,), element.itemsize)
     start, end = (fitting(name, each, element) for each in (start, end))
     wide = numpy.complex128 if element.is_complex else numpy.float64
     if element.is_half:

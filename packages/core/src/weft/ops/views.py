@@ -1234,6 +1234,7 @@ def as_strided(
         raise RuntimeError(f"as_strided: mismatch in length of strides and shape: {list(stride)} and {list(size)}")
     if any(each < 0 for each in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    elements("as_strided", size, input.itemsize)
     offset = input.storage_offset() if storage_offset is None else storage_offset
     end = offset + sum((n - 1) * s for n, s in zip(size, stride)) + 1 if math.prod(size) else 0
     available, itemsize = input.untyped_storage().nbytes(), input.itemsize
