@@ -13,7 +13,7 @@ import weft
 import weft.library
 import weft.nn.functional as F
 from weft.ao.decomposed import dequantize, quantize
-from weft.vision.ops import nms
+from weft.vision.ops import nms, roi_align
 
 Inputs = Callable[[int, int], tuple[Any, ...]]
 randn, rand, randint = weft.randn, weft.rand, weft.randint
@@ -67,6 +67,13 @@ def integers(n: int, length: int) -> tuple[Any, ...]:
 
 def truths(n: int, length: int) -> tuple[Any, ...]:
     return (rand(n, 3, length) < 0.5,)
+
+
+def aligned_regions(x: Any, **options: Any) -> Any:
+    """Features of regions, one of each image, of which some are outside."""
+    corners = x[:, :2, 0] * 3
+    numbers = weft.arange(x.shape[0], dtype=x.dtype)[:, None]
+    return roi_align(x[:, None], weft.cat([numbers, corners, corners + 4], dim=1), (3, 2), **options)
 
 
 def boxes_of(x: Any) -> Any:
@@ -206,6 +213,8 @@ for name in "max min".split():
 case("core::nonzero", lambda x: (x[x > 0], weft.where(x > 0.5), x[x[:, 0, 0] > 0] * 2), real)
 case("core::argwhere", weft.argwhere, integers)
 case("vision::nms", lambda x: nms(boxes_of(x), x[:, 0, 0], 0.4), real)
+for _options in ({"sampling_ratio": 2}, {"aligned": True}, {"spatial_scale": 0.5, "sampling_ratio": 3}):
+    case("vision::roi_align", lambda x, options=_options: aligned_regions(x, **options), real)
 case("core::count_nonzero", lambda x: (x.count_nonzero(), x.count_nonzero(1)), integers)
 case("core::nansum", lambda x: (weft.nansum(x), weft.nansum(x, 1)), special)
 case("core::var", lambda x: (x.var(1, correction=0), x.std((1, 2))), real)

@@ -188,7 +188,7 @@ BRANCHES = {
     "its last bits": (lambda x: x.shape[0] & 63 == 50, (0, None), ["rows % 64 != 50"]),
     "bytes": (lambda x: x.nbytes > 400, (0, 50), []),
     "a slice's size": (lambda x: x[:60].shape[0] < x.shape[0], (0, 60), []),
-    "the smaller size": (lambda x: min(x.shape[0], 40) == 40, (0, 40), ["rows != 40"]),
+    "the smaller size": (lambda x: min(x.shape[0], 40) == 40, (0, 39), ["min(rows, 40) != 40"]),
 }
 
 

@@ -48,6 +48,10 @@ SELECTIONS = {
     "a new tensor": lambda x: x.new_zeros(len(x[x > 0]), 3),
     "written": doubled_rows,
     "selected twice": selected_twice,
+    "the smaller number of rows": lambda x: x[x > 0].topk(min(5, len(x[x > 0])))[0],
+    "the smaller multiple": lambda x: x[x > 0][: min(8, len(x[x > 0]) * 2)],
+    "the larger number of rows": lambda x: weft.zeros(max([3, x[x > 0].shape[0]]), 2),
+    "computed of the smaller": lambda x: weft.arange(2 * min(len(x[x > 0]), 7) + 1),
 }
 
 
@@ -75,6 +79,10 @@ REFUSED = {
     "a branch on whether there are any": (
         lambda x: x.sin() if len(x[x > 0]) == 0 else x.cos(),
         r"compares how many rows nonzero at test_selections.py:\d+ has, which depends on values",
+    ),
+    "a smallest of which no tried size is another": (
+        lambda x: x[x > 0][: min(1, len(x[x > 0]))],
+        r"compares how many rows nonzero at test_selections.py:\d+ has",
     ),
     "a comparison that is not seen": (
         lambda x: x.sin() if 0.5 * len(x[x > 0]) > 50 else x.cos(),

@@ -14,7 +14,7 @@ import weft
 from weft.export._automatic import settled
 from weft.export._graph import GraphMaker, check_same_calls
 from weft.export._program import CallSpec, ExportedProgram
-from weft.export._recording import Recording, Slot, record
+from weft.export._recording import Conversion, Recording, Slot, record
 from weft.export._size_guards import Formula, Guard, Leaf, came_out_both_ways, formula_of_size, guards_of, narrowed
 from weft.export._size_probes import Prober
 from weft.export._sizes import Solver, TooFewSizes
@@ -168,9 +168,10 @@ def recorded(
 ) -> tuple[list[Recording], dict[str, tuple[int, ...]]]:
     """The recordings of a module, and what each symbol was in them."""
     symbols = symbols_of(leaves, dims)
-    first = recording_of(mod, leaves, in_spec)
+    conversions: list[Conversion] = []
+    first = recording_of(mod, leaves, in_spec, conversions=conversions)
     if not symbols and not first.selections:  # what comes from a clock, a counter or chance is another the second time
-        recordings = [first, recording_of(mod, leaves, in_spec)]
+        recordings = [first, recording_of(mod, leaves, in_spec, conversions=conversions)]
         check_same_calls(recordings)
         return recordings, {}
     sizes = {name: size for name, (_, size) in symbols.items()}
@@ -187,6 +188,7 @@ def recorded(
                     [resized(leaf, dim, values, at) for leaf, dim in zip(leaves, dims)],
                     in_spec,
                     partial(selected_rows, at=1 + at),
+                    conversions,
                 )
                 for at in range(count + 1)
             ]
@@ -194,7 +196,8 @@ def recorded(
         except Exception as error:
             failures.append(error)
             continue
-        return probed(mod, leaves, in_spec, dims, recordings, values, {name: dim for name, (dim, _) in symbols.items()})
+        ranges = {name: dim for name, (dim, _) in symbols.items()}
+        return probed(mod, leaves, in_spec, dims, recordings, values, ranges, conversions)
     failure = failures[0]
     if isinstance(failure, UserError):
         raise failure
@@ -212,13 +215,14 @@ def probed(
     recordings: Sequence[Recording],
     values: Mapping[str, Sequence[int]],
     ranges: Mapping[str, Dim],
+    conversions: list[Conversion],
 ) -> tuple[list[Recording], dict[str, tuple[int, ...]]]:
     """Recordings and what symbols were in them, with those at sizes that the program's numbers suggest."""
 
     def recording(chosen: dict[str, int]) -> Recording:
         sizes = {name: (size,) for name, size in chosen.items()}
         resized_leaves = [resized(leaf, each, sizes, 0) for leaf, each in zip(leaves, dims)]
-        return recording_of(mod, resized_leaves, in_spec, lambda number: chosen[f"selected {number}"])
+        return recording_of(mod, resized_leaves, in_spec, lambda number: chosen[f"selected {number}"], conversions)
 
     counts = {
         f"selected {number}": tuple(each.kinds[each.selections[number].number].shape[0] for each in recordings)
@@ -306,13 +310,14 @@ def recording_of(
     leaves: Sequence[Any],
     in_spec: Any,
     rows_of: Callable[[int], int] = selected_rows,
+    conversions: list[Conversion] | None = None,
 ) -> Recording:
     """Record one call of a module, and leave its state as it was."""
     copies = [each.detach().clone() if isinstance(each, weft.Tensor) else each for each in leaves]
     args, kwargs = tree_unflatten(copies, in_spec)
     with weft.random.fork_rng():
         inputs = [each for each in copies if isinstance(each, weft.Tensor)]
-        return record(lambda: mod(*args, **kwargs), inputs, mod, rows_of)
+        return record(lambda: mod(*args, **kwargs), inputs, mod, rows_of, conversions)
 
 
 # The program
@@ -370,7 +375,9 @@ class Exporter:
     def add_guards(self) -> None:
         """What the program compared sizes with: ranges of symbols, and guards where it is no range."""
         seen = self.maker.solver.inputs
-        guards = self.comparisons = guards_of([each.comparisons for each in self.recordings], self.maker.formula)
+        guards = self.comparisons = guards_of(
+            [each.comparisons for each in self.recordings], self.maker.formula, self.maker.own_formula
+        )
         for guard in guards:
             self.maker.check_guard(guard)
             name, *others = dict.fromkeys(guard.symbols)

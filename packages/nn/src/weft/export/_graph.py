@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy
@@ -11,13 +12,21 @@ import numpy
 import weft
 from weft.export._operators import sym_size
 from weft.export._recording import Call, Constant, Recording, Slot, slots_in
-from weft.export._size_guards import Formula, Guard, Leaf, formula_of_size
-from weft.export._sizes import Repeated, Size, Solver
+from weft.export._size_guards import Formula, Guard, Leaf, formula_leaves, formula_of_size, solved, value_of
+from weft.export._sizes import Repeated, Size, Solver, line_through
 from weft.export.errors import UserError
 from weft.fx import Graph, Node
 
 __all__ = ["GraphMaker", "Tensor", "check_same_calls"]
 
+ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "floordiv": operator.floordiv,
+    "min": min,
+    "max": max,
+}
 PLAIN = (bool, float, complex, str, type(None), type(...), weft.dtype, weft.device, weft.layout, weft.memory_format)
 
 
@@ -82,6 +91,8 @@ class GraphMaker:
         self.origins: dict[str, tuple[Node, int, int, int]] = {}  # where a symbol's size is: node, dim, factor, plus
         self.symbols: dict[str, Node] = {}
         self.products: dict[Any, Node] = {}
+        self.computed: dict[Formula, Node] = {}  # smallest and largest sizes, by their formulas
+        self.formulas: dict[str, Callable[[], Formula]] = {}  # of symbols that are computed: of quotients, and of these
         self.constants: dict[str, Any] = {}
         self.state: Node | None = None  # the last placeholder before those of the user's inputs
         self.selected: set[str] = set()  # symbols of sizes that values say
@@ -206,6 +217,8 @@ class GraphMaker:
     def number(self, values: Sequence[int], name: str) -> Any:
         """A whole number, or the node that computes it of sizes."""
         found = self.solver.of_argument(values, self.near)
+        if found is None and self.add_extreme(values):
+            found = self.solver.of_argument(values, self.near)
         if found is None:
             found = self.quotient(values)
         if found is None:
@@ -228,10 +241,16 @@ class GraphMaker:
         size = self.nodes[leaf.slot].meta["val"].shape[leaf.dim]
         return formula_of_size(size, self.formula_of_symbol)
 
+    def own_formula(self, leaf: Leaf) -> Formula:
+        """The same in the symbols that the value's shape has."""
+        return formula_of_size(self.nodes[leaf.slot].meta["val"].shape[leaf.dim])
+
     def formula_of_symbol(self, name: str) -> Formula:
         """The same of a symbol: of the sizes of what the op took whose result has it."""
         if name in self.solver.inputs or name in self.selected:
             return name
+        if name in self.formulas:
+            return self.formulas[name]()
         found = self.solver.quotient(self.solver.inner[name], self.sources[name])
         if found is None or found[0] == name:
             node, dim, *_ = self.origins[name]
@@ -240,9 +259,7 @@ class GraphMaker:
                 "sum, product or quotient of the inputs' sizes, of which it could be said for which the comparison "
                 "comes out the same. Compare sizes of the inputs"
             )
-        symbol, start, divisor = found
-        made: Formula = self.formula_of_symbol(symbol)
-        return ("floordiv", ("add", made, start) if start else made, divisor)
+        return self.quotient_formula(found)
 
     def check_guard(self, guard: Guard) -> None:
         """No guard is on how many rows values select, which is not known before the program runs.
@@ -271,7 +288,50 @@ class GraphMaker:
         symbol = f"s{len(self.solver.inner)}"
         self.solver.inner[symbol] = tuple(values)
         self.symbols[symbol] = self.arithmetic(operator.floordiv, node, divisor)
+        self.formulas[symbol] = partial(self.quotient_formula, made)
         return Size({(symbol,): 1}, values[0])
+
+    def quotient_formula(self, quotient: tuple[str, int, int]) -> Formula:
+        """The formula of a quotient, as the solver gives it."""
+        name, start, divisor = quotient
+        made = self.formula_of_symbol(name)
+        return ("floordiv", ("add", made, start) if start else made, divisor)
+
+    def add_extreme(self, values: Sequence[int]) -> bool:
+        """Give a smallest or largest of sizes a symbol, if a number depends on one; whether there is such a one."""
+        known = {formula for each in self.recordings for formula in each.comparisons.extremes}
+        for formula in [each for each in self.first.comparisons.extremes if each in known - self.computed.keys()]:
+            if any(leaf.slot not in self.nodes for leaf in formula_leaves(formula)):
+                continue
+            seen = [value_of(formula, each) for each in self.recordings]
+            if line_through(seen, values) is None:
+                continue
+            node = self.node_of(formula)
+            if isinstance(node, Node):
+                symbol = f"s{len(self.solver.inner)}"
+                self.solver.inner[symbol] = tuple(seen)
+                self.symbols[symbol] = node
+                self.formulas[symbol] = partial(solved, formula, self.formula)
+                node.meta["val"] = Size({(symbol,): 1}, seen[0])
+                return True
+        return False
+
+    def node_of(self, formula: Formula) -> Any:
+        """The node that computes a formula, or the number; None if no graph does."""
+        if isinstance(formula, Leaf):
+            size = self.nodes[formula.slot].meta["val"].shape[formula.dim]
+            return self.size_node(size) if isinstance(size, Size) else size
+        if not isinstance(formula, tuple):
+            return formula if type(formula) is int else None
+        if formula not in self.computed:
+            operands = [self.node_of(each) for each in formula[1:]]
+            function = ARITHMETIC.get(formula[0])
+            if function is None or any(each is None for each in operands):
+                return None
+            if not any(isinstance(each, Node) for each in operands):
+                return function(*operands)
+            self.computed[formula] = self.arithmetic(function, *operands)
+        return self.computed[formula]
 
     def size_node(self, size: Size) -> Node:
         """The node of a size."""

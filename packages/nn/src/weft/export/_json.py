@@ -39,6 +39,8 @@ FUNCTIONS = {
     "sub": operator.sub,
     "mul": operator.mul,
     "floordiv": operator.floordiv,
+    "min": min,
+    "max": max,
 }
 NAMES = {function: name for name, function in FUNCTIONS.items()}
 # Declared ops are functions of tensors. Of other operations, which may read files or call what they are given, these:

@@ -20,7 +20,7 @@ from weft.library.interceptors import OTHER_MEMORY, SIZES_FROM_VALUES
 from weft.nn import Module
 from weft.utils._pytree import tree_leaves, tree_map
 
-__all__ = ["Call", "Constant", "Recorder", "Recording", "Slot", "record", "slots_in"]
+__all__ = ["Call", "Constant", "Conversion", "Recorder", "Recording", "Slot", "record", "slots_in"]
 
 # Reads of values: what a program does with them, a graph cannot do.
 READS = frozenset("item tolist numpy resolve from_dlpack apply_ map_ map2_".split())
@@ -30,6 +30,8 @@ RANDOM = frozenset(
 # Arrays that come from Python: values of the program, the same in each of its runs.
 FROM_PYTHON = frozenset("core::tensor core::scalar_tensor".split())
 
+
+Conversion = tuple[dict[str, Any], str]  # the namespace of a module, and the function's name
 
 COMPARISONS = frozenset(f"core::{name}" for name in "eq ne lt le gt ge".split())
 
@@ -532,12 +534,14 @@ def record(
     inputs: Sequence[Any],
     module: Module | None = None,
     rows_of: Callable[[int], int] = selected_rows,
+    conversions: list[Conversion] | None = None,
 ) -> Recording:
     """Run a program, and note what it does; the buffers of a module are what they were afterwards.
 
-    Modules that make plain numbers of sizes by functions of Python's are known after a run, and it is run again.
+    Modules that make plain numbers of sizes by functions of Python's are known after a run, and it is run again. They
+    are added to ``conversions``, so that the program's next recording has them from the start.
     """
-    conversions: list[tuple[dict[str, Any], str]] = []
+    conversions = [] if conversions is None else conversions
     while True:
         made = recorded_once(function, inputs, module, rows_of, conversions)
         found = [each for each in made.comparisons.conversions if not is_among(each, conversions)]
@@ -546,7 +550,7 @@ def record(
         conversions += found
 
 
-def is_among(place: tuple[dict[str, Any], str], places: Sequence[tuple[dict[str, Any], str]]) -> bool:
+def is_among(place: Conversion, places: Sequence[Conversion]) -> bool:
     return any(space is place[0] and name == place[1] for space, name in places)
 
 
@@ -574,7 +578,7 @@ def recorded_once(
     inputs: Sequence[Any],
     module: Module | None,
     rows_of: Callable[[int], int],
-    conversions: Sequence[tuple[dict[str, Any], str]],
+    conversions: Sequence[Conversion],
 ) -> Recording:
     recorder = Recorder(inputs, rows_of)
     buffers = [

@@ -27,10 +27,13 @@ __all__ = [
     "came_out_both_ways",
     "formula_of_size",
     "guards_of",
+    "formula_leaves",
     "narrowed",
     "program_frame",
+    "solved",
     "traced_sizes",
     "untraced",
+    "value_of",
 ]
 
 PROGRAMS = ("weft.vision", "weft.text")  # packages of weft's that are programs here: their models
@@ -49,11 +52,14 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "ceil": math.ceil,
     "round": round,
     "trunc": math.trunc,
+    "min": min,
+    "max": max,
 }
+EXTREMES = frozenset(("min", "max"))
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {"eq": operator.eq, "lt": operator.lt}
 IN_MATH = frozenset("floor ceil trunc".split())
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**"}
-MONOTONE = frozenset("add sub mul floordiv truediv floor ceil trunc".split())  # in each operand
+MONOTONE = frozenset("add sub mul floordiv truediv floor ceil trunc min max".split())  # in each operand
 
 Formula = Any  # a number, a leaf, or a tuple of an operator's name and formulas; when solved, leaves are symbols' names
 
@@ -78,12 +84,16 @@ class SizeLog:
         From the code of a function that has sizes to what it finds under its names, and the dimensions they are of.
     compared : set
         The code and instruction of each comparison.
+    chosen : set
+        The code and line of each smallest or largest that is known.
     escapes : set
         The code of functions that make keys or text of sizes.
     slices : dict
         From the size of a dimension and a bound of a slice of it to the line.
+    extremes : dict
+        From the formula of the smaller or larger one of two numbers to the line that takes it.
     conversions : list
-        The namespaces of modules that call `int`, `float` or `len` of sizes, with that name.
+        The namespaces of modules that call `int`, `float`, `len`, `min` or `max` of sizes, with that name.
     is_open : bool
         Whether the program still runs: sizes that it keeps are compared later too.
     """
@@ -93,8 +103,10 @@ class SizeLog:
         self.lines: dict[tuple[str, Formula, Formula], str] = {}
         self.functions: dict[Any, tuple[dict[str, Any], set[Leaf]]] = {}
         self.compared: set[tuple[Any, int]] = set()
+        self.chosen: set[tuple[Any, int]] = set()
         self.escapes: set[Any] = set()
         self.slices: dict[tuple[Leaf, int], str] = {}
+        self.extremes: dict[Formula, str] = {}
         self.conversions: list[tuple[dict[str, Any], str]] = []
         self.is_open = True
 
@@ -102,8 +114,10 @@ class SizeLog:
         """Note what came of a comparison in a frame of the program."""
         if self.is_open and is_program(frame):
             self.outcomes.setdefault(comparison, set()).add(outcome)
-            self.lines.setdefault(comparison, f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}")
+            self.lines.setdefault(comparison, line_of(frame))
             self.note_place(frame)
+            for name in EXTREMES:
+                self.note_conversion(name, frame)
 
     def note_place(self, frame: Any) -> None:
         """Note that what is compared here is known."""
@@ -113,6 +127,12 @@ class SizeLog:
         """Add a comparison that the program did not write."""
         self.outcomes.setdefault(comparison, set()).add(outcome)
         self.lines.setdefault(comparison, line)
+
+    def note_extreme(self, formula: Formula, frame: Any) -> None:
+        """Note that the program takes the smaller or larger one of two numbers."""
+        if self.is_open:
+            self.extremes.setdefault(formula, line_of(frame))
+            self.chosen.add((frame.f_code, frame.f_lineno))
 
     def note_function(self, frame: Any, leaves: Sequence[Leaf]) -> None:
         """Note that a function of the program has sizes."""
@@ -129,6 +149,10 @@ class SizeLog:
         is_called = name not in space and name in frame.f_code.co_names
         if self.is_open and is_called and is_program(frame) and not is_library(frame):
             self.conversions.append((space, name))
+
+
+def line_of(frame: Any) -> str:
+    return f"{frame.f_code.co_filename.rpartition('/')[2]}:{frame.f_lineno}"
 
 
 def is_program(frame: Any) -> bool:
@@ -355,7 +379,29 @@ def length(value: Any) -> Any:
     return value.shape[0] if isinstance(value, weft.Tensor) and value.ndim else len(value)
 
 
+def extreme(name: str) -> Callable[..., Any]:
+    """`min` or `max`, with the formula of sizes' smallest or largest."""
+    plain = OPERATORS[name]
+
+    def chosen(*values: Any, **options: Any) -> Any:
+        each = list(values[0]) if len(values) == 1 else values
+        are_numbers = all(isinstance(one, (int, float)) for one in each)
+        if options or not are_numbers or not any(isinstance(one, Traced) for one in each):
+            return plain(each, **options)
+        log = next(one.log for one in each if isinstance(one, Traced))
+        found, *others = each
+        for other in others:
+            (left, count), (right, more) = formula_of(found), formula_of(other)
+            formula = (name, left, right)
+            log.note_extreme(formula, sys._getframe(1))
+            found = traced(plain(untraced(found), untraced(other)), formula, count + more, log)
+        return found
+
+    return chosen
+
+
 CONVERSIONS: dict[str, Any] = {
+    **{name: extreme(name) for name in EXTREMES},
     "int": Conversion("int", (int,), {"plain": int}),
     "float": Conversion("float", (float,), {"plain": float}),
     "len": length,
@@ -573,6 +619,8 @@ def text_of(formula: Formula, names: Mapping[str, str], module: str) -> str:
     parts = [text_of(each, names, module) for each in formula[1:]]
     if len(parts) == 1:
         return f"{module}.{formula[0]}({parts[0]})" if module and formula[0] in IN_MATH else f"{formula[0]}({parts[0]})"
+    if formula[0] in EXTREMES:
+        return f"{formula[0]}({', '.join(parts)})"
     parts = [f"({part})" if isinstance(each, tuple) else part for part, each in zip(parts, formula[1:])]
     return f" {SIGNS[formula[0]]} ".join(parts)
 
@@ -586,7 +634,9 @@ def came_out_both_ways(logs: Sequence[SizeLog]) -> bool:
     return any(len(outcomes) > 1 for outcomes in both.values())
 
 
-def guards_of(logs: Sequence[SizeLog], formula_of: Callable[[Leaf], Formula]) -> list[Guard]:
+def guards_of(
+    logs: Sequence[SizeLog], formula_of: Callable[[Leaf], Formula], own_formula: Callable[[Leaf], Formula] | None = None
+) -> list[Guard]:
     """What all recordings of a program compared with one outcome: if there were both, the graph is right for both.
 
     Parameters
@@ -594,6 +644,8 @@ def guards_of(logs: Sequence[SizeLog], formula_of: Callable[[Leaf], Formula]) ->
     logs : sequence of SizeLog
     formula_of : callable
         From a leaf to its formula in symbols of the inputs; None if it is not known.
+    own_formula : callable, optional
+        The same in any symbols: what is one formula in these is not compared.
     """
     found: list[Guard] = []
     for comparison in dict.fromkeys(each for log in logs for each in log.outcomes):
@@ -601,6 +653,8 @@ def guards_of(logs: Sequence[SizeLog], formula_of: Callable[[Leaf], Formula]) ->
         if len(outcomes) > 1:
             continue
         name, *formulas = comparison
+        if own_formula is not None and solved(formulas[0], own_formula) == solved(formulas[1], own_formula):
+            continue
         left, right = (solved(each, formula_of) for each in formulas)
         if left is None or right is None:
             continue
@@ -609,6 +663,11 @@ def guards_of(logs: Sequence[SizeLog], formula_of: Callable[[Leaf], Formula]) ->
         if made.symbols and left != right and made not in found:
             found.append(made)
     return found
+
+
+def value_of(formula: Formula, recording: Any) -> Any:
+    """What a formula of sizes was in a recording."""
+    return evaluated(solved(formula, lambda leaf: recording.kinds[leaf.slot].shape[leaf.dim]), {})
 
 
 def solved(formula: Formula, formula_of: Callable[[Leaf], Formula]) -> Formula:

@@ -14,7 +14,7 @@ from typing import Any
 
 from weft.export._graph import check_same_calls
 from weft.export._recording import Recording
-from weft.export._size_guards import Leaf
+from weft.export._size_guards import Leaf, value_of
 from weft.export._sizes import line_through
 from weft.export.dynamic_shapes import Dim
 from weft.export.errors import UserError
@@ -58,7 +58,7 @@ class Prober:
         self.values = {name: list(each) for name, each in values.items()}
         self.dims, self.record = dims, record
         self.example = {name: each[0] for name, each in values.items()}
-        counts = [elements(each) for each in recordings]
+        counts = elements(recordings)
         least, most = counts.index(min(counts)), counts.index(max(counts))
         grown = max([1.5, *(each[most] / max(each[least], 1) for each in values.values())])
         self.largest = counts[0]
@@ -77,6 +77,7 @@ class Prober:
             If the program does other things at one of them.
         """
         self.probe_slices()
+        self.probe_extremes()
         blind = list(self.blind_functions())
         if not blind:
             return
@@ -166,6 +167,31 @@ class Prober:
             for each in self.recordings:
                 each.comparisons.add(("lt", leaf, end), min(sizes) < bound, line)
 
+    # The smaller and the larger of two
+
+    def probe_extremes(self) -> None:
+        """A size at which the other number is the smaller one; a guard where there is none."""
+        extremes = {key: line for each in self.recordings for key, line in each.comparisons.extremes.items()}
+        for (_, one, other), line in extremes.items():
+            apart = [value_of(one, each) - value_of(other, each) for each in self.recordings]
+            if len(set(apart)) == 1 or min(apart) < 0 < max(apart):
+                continue
+            crossing = self.sign_change(apart)
+            if crossing is not None and self.probe(*crossing):
+                continue
+            for each in self.recordings:
+                each.comparisons.add(("lt", one, other), value_of(one, each) < value_of(other, each), line)
+
+    def sign_change(self, apart: Sequence[Any]) -> tuple[str, int] | None:
+        """A symbol, and what it is where a difference that has one sign has the other one."""
+        if not all(isinstance(each, int) for each in apart):
+            return None
+        for numbers in (apart, [-each for each in apart]):
+            crossing = self.crossing(numbers, 1 if max(numbers) <= 0 else 0)
+            if crossing is not None:
+                return crossing
+        return None
+
     def sizes_of(self, leaf: Leaf) -> list[int]:
         return [each.kinds[leaf.slot].shape[leaf.dim] for each in self.recordings]
 
@@ -183,13 +209,18 @@ class Prober:
     def blind_functions(self) -> Iterator[tuple[Any, dict[str, Any]]]:
         """The functions that have sizes which may change, and compare what is not seen."""
         compared = {place for each in self.recordings for place in each.comparisons.compared}
+        chosen = {place for each in self.recordings for place in each.comparisons.chosen}
         escapes = {code for each in self.recordings for code in each.comparisons.escapes}
         found: dict[Any, dict[str, Any]] = {}
         for each in self.recordings:
             for code, (namespace, leaves) in each.comparisons.functions.items():
                 if any(len(set(self.sizes_of(leaf))) > 1 for leaf in leaves):
                     found.setdefault(code, namespace)
-        return ((code, names) for code, names in found.items() if code in escapes or compares_blindly(code, compared))
+        return (
+            (code, names)
+            for code, names in found.items()
+            if code in escapes or compares_blindly(code, compared, chosen)
+        )
 
     def sizes(self, name: str, size: int, numbers: Sequence[float]) -> list[int]:
         """Sizes near which a comparison with one of some numbers may come out otherwise, and ever larger ones."""
@@ -218,26 +249,33 @@ def is_same(one: Recording, other: Recording) -> bool:
     return True
 
 
-def elements(recording: Recording) -> int:
-    """How many elements the largest value of a program has."""
-    return max((math.prod(each.shape) for each in recording.kinds), default=1) or 1
+def elements(recordings: Sequence[Recording]) -> list[int]:
+    """How many elements the largest value has in each recording, of those that grow with a size."""
+    shapes = [each for each in zip(*([kind.shape for kind in each.kinds] for each in recordings)) if len(set(each)) > 1]
+    return [max(map(math.prod, each), default=1) or 1 for each in zip(*shapes)] or [1] * len(recordings)
 
 
-def compares_blindly(code: Any, compared: set[tuple[Any, int]]) -> bool:
+def compares_blindly(code: Any, compared: set[tuple[Any, int]], chosen: set[tuple[Any, int]]) -> bool:
     """Whether a function compares numbers elsewhere than where comparisons of sizes were seen."""
+    source: Any = None  # of what is compared with a constant
     before: Any = None
+    lines = dict(dis.findlinestarts(code))
+    line = code.co_firstlineno
     for each in dis.get_instructions(code):
+        line = lines.get(each.offset, line)
         if each.opname in ("COMPARE_OP", "CONTAINS_OP"):
             decides = before is None or before.opname != "LOAD_CONST" or type(before.argval) in COMPARED
+            if before is not None and before.opname == "LOAD_CONST" and source is not None:
+                decides = decides and (source.opname, source.argval) != ("LOAD_ATTR", "ndim")  # which is no size
         elif each.opname == "LOAD_GLOBAL":
-            decides = each.argval in EXTREMES
+            decides = each.argval in EXTREMES and (code, line) not in chosen
         else:
             decides = (
                 "JUMP_IF" in each.opname and before is not None and before.opname in ("BINARY_OP", "BINARY_SUBSCR")
             )
         if decides and (code, each.offset) not in compared:
             return True
-        before = each
+        source, before = before, each
     return False
 
 

@@ -29,6 +29,7 @@ __all__ = ["to_python"]
 
 MODULE = "model.py"
 RESERVED = ("Model", "KERNELS", "WEIGHTS", "QUIET", "forward", "use_weft")
+EXTREMES = (min, max)  # of sizes
 SYMBOLS: dict[Any, str] = {operator.mul: "*", operator.add: "+", operator.sub: "-", operator.floordiv: "//"}
 
 HEAD = '''"""A model as functions of NumPy: no other package is needed.
@@ -237,6 +238,8 @@ class ProgramWriter:
         if node.target is sym_size:
             return f"{self.value(node.args[0])}.shape[{node.args[1]}]"
         left, right = (self.value(each) for each in node.args)
+        if node.target in EXTREMES:
+            return f"{node.target.__name__}({left}, {right})"
         return f"{left} {SYMBOLS[node.target]} {right}"
 
     def argument(self, value: Any) -> Any:

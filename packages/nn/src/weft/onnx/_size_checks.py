@@ -17,7 +17,7 @@ from weft.export._size_guards import Formula, Guard, symbols_in
 __all__ = ["checked_zero"]
 
 COMPARISONS = {"eq": "Equal", "lt": "Less"}
-ARITHMETIC = {"add": "Add", "sub": "Sub", "mul": "Mul", "pow": "Pow", "truediv": "Div"}
+ARITHMETIC = {"add": "Add", "sub": "Sub", "mul": "Mul", "pow": "Pow", "truediv": "Div", "min": "Min", "max": "Max"}
 ROUNDING = {"floor": "Floor", "ceil": "Ceil", "round": "Round"}
 
 

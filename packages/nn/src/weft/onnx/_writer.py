@@ -20,7 +20,14 @@ from weft.onnx._size_checks import checked_zero
 __all__ = ["model_of"]
 
 IR_VERSIONS = {18: 8, 19: 9, 20: 9, 21: 10}
-ARITHMETIC = {operator.add: "Add", operator.sub: "Sub", operator.mul: "Mul", operator.floordiv: "Div"}
+ARITHMETIC = {
+    operator.add: "Add",
+    operator.sub: "Sub",
+    operator.mul: "Mul",
+    operator.floordiv: "Div",
+    min: "Min",
+    max: "Max",
+}
 
 
 def model_of(

@@ -122,6 +122,21 @@ def _(xp, input, rois, spatial_scale, pooled_height, pooled_width, sampling_rati
     return xp.empty((rois.shape[0], input.shape[1], pooled_height, pooled_width), input.dtype)
 
 
+@roi_align.onnx
+def _(graph, input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio, aligned):
+    images = graph.cast(graph.pick(rois, 1, 0), weft.int64)
+    return graph.RoiAlign(
+        input,
+        graph.slice(rois, 1, 1, None),
+        images,
+        coordinate_transformation_mode="half_pixel" if aligned else "output_half_pixel",
+        output_height=pooled_height,
+        output_width=pooled_width,
+        sampling_ratio=max(sampling_ratio, 0),
+        spatial_scale=spatial_scale,
+    )
+
+
 @roi_align.gradient("input")
 def _(grad, rois, input_shape, spatial_scale, sampling_ratio, aligned):
     return roi_align_gradient.op(grad, rois, input_shape, spatial_scale, sampling_ratio, aligned)

@@ -129,11 +129,8 @@ class BoxCoder:
             raise AssertionError("This function expects boxes of type list or tuple.")
         if not isinstance(rel_codes, Tensor):
             raise AssertionError("This function expects rel_codes of type Tensor.")
-        joined = weft.cat(list(boxes))
-        count = len(joined)
-        if not count:
-            return self.decode_single(rel_codes, joined)
-        return self.decode_single(rel_codes.reshape(count, -1), joined).reshape(count, -1, 4)
+        codes = rel_codes.flatten(1)
+        return self.decode_single(codes, weft.cat(list(boxes))).unflatten(1, (codes.shape[1] // 4, 4))
 
     def decode_single(self, rel_codes: Tensor, boxes: Tensor) -> Tensor:
         """The boxes (N, classes * 4) of codes (N, classes * 4) relative to boxes (N, 4)."""
