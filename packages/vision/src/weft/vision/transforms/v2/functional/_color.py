@@ -339,8 +339,15 @@ def posterize_image(image: Tensor, bits: int) -> Tensor:
     if image.is_floating_point():
         levels = 1 << bits
         return image.mul(levels).floor_().clamp_(0, levels - 1).mul_(1.0 / levels)
-    value_bits = greatest_value(image.dtype).bit_length()
+    value_bits = _value_bits("posterize", image)
     return image if bits >= value_bits else image & (((1 << bits) - 1) << (value_bits - bits))
+
+
+def _value_bits(name: str, image: Tensor) -> int:
+    """How many bits white has, of images of integers."""
+    if image.dtype is weft.bool:
+        raise TypeError(f"{name}: Number of value bits is only defined for integer dtypes, but got {image.dtype}")
+    return int(greatest_value(image.dtype)).bit_length()
 
 
 @kernel(solarize, *IMAGES_AND_VIDEOS)
@@ -360,7 +367,7 @@ def invert_image(image: Tensor) -> Tensor:
         return 1.0 - image
     if image.dtype is weft.uint8:
         return image.bitwise_not()
-    return image.bitwise_xor(greatest_value(image.dtype))
+    return image.bitwise_xor((1 << _value_bits("invert", image)) - 1)
 
 
 @kernel(autocontrast, *IMAGES_AND_VIDEOS)
