@@ -62,7 +62,7 @@ quint4x2 = NamedDtype("quint4x2", 1, INTEGER, "QUInt4x2", "keep weft.uint8 besid
 quint2x4 = NamedDtype("quint2x4", 1, INTEGER, "QUInt2x4", "keep weft.uint8 beside a scale")
 
 
-class qscheme:  # noqa: N801: PyTorch's name
+class qscheme:
     """How integers stand for numbers: with a zero point (affine) or without, by one scale or one for each channel."""
 
     def __init__(self, name: str) -> None:

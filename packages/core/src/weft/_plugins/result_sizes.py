@@ -16,7 +16,7 @@ from weft._plugins.kernel_checks import described
 LARGE = 1 << 19  # elements: of operands that are smaller no result's size can overflow
 
 
-def with_overflow_check(declaration: Any, array_type: type, kernel: Any, meta: Any) -> Any:
+def with_overflow_check(declaration: Any, array_type: type[Any], kernel: Any, meta: Any) -> Any:
     """A kernel of an array library whose product of sizes wraps around: results that it cannot make are refused.
 
     Parameters
@@ -56,7 +56,7 @@ def with_overflow_check(declaration: Any, array_type: type, kernel: Any, meta: A
     return run
 
 
-def refuse_overflow(name: str, meta: Any, array_type: type, args: tuple[Any, ...]) -> None:
+def refuse_overflow(name: str, meta: Any, array_type: type[Any], args: tuple[Any, ...]) -> None:
     """Raise if the bytes of a result cannot be counted in 64 bits.
 
     Raises

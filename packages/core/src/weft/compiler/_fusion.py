@@ -201,7 +201,7 @@ class ResultDigest:
 
     def __init__(self, array: Any, strides: bool) -> None:
         self.layout = {name: getattr(array, name) for name in ("dtype", "shape", *(("strides",) if strides else ()))}
-        self.bits = hashlib.blake2b(numpy.ascontiguousarray(array).reshape(-1).view("u1")).digest()
+        self.bits = hashlib.blake2b(numpy.ascontiguousarray(array).reshape(-1).view("u1").data).digest()
 
     def difference(self, expected: ResultDigest) -> str:
         """How it differs from what is expected; empty where it is the same."""
