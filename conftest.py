@@ -66,10 +66,13 @@ def examples(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) 
         weft.manual_seed(0)
 
 
-# Tests of what stands on weft without being part of it: most of their time is that of processes, models and files.
+# Tests whose time is mostly that of processes, models and files: of what stands on weft without being part of it, and
+# of whole trainings.
 APART = (
     *("packages/distributed/", "packages/text/", "packages/vision/", "tests/deployment/", "tests/onnx/"),
     *("tests/test_examples.py", "tests/test_programs.py", "tests/test_readme.py", "tests/robustness/"),
+    *("packages/core/tests/test_autograd_memory.py", "packages/nn/tests/test_data_workers.py"),
+    *("packages/nn/tests/test_warm.py", "tests/capture/test_models.py"),
 )
 
 

@@ -110,8 +110,9 @@ def test_comparing_takes_no_memory_but_what_an_update_overwrites(program, more, 
 
         def kernel(*arrays):
             made = np.empty_like(arrays[0]) if destination.array is None else destination.array
-            for row in range(len(made)):
-                made[row] = generic(*[each[row] for each in arrays])
+            for rows in np.split(np.arange(len(made)), 256):
+                some = slice(rows[0], rows[-1] + 1)
+                made[some] = generic(*[each[some] for each in arrays])
             return made
 
         return kernel
