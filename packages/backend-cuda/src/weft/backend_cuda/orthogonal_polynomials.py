@@ -57,6 +57,7 @@ def chebyshev_of(first: str, high: int, inside: str, at_one: str, at_minus_one: 
 
 
 def half_angles(function: str) -> str:
+    """A function of the degree and a half times the angle, by that of half the angle."""
     return f"{function}((T(degree) + T(0.5)) * acos(z)) / {function}(acos(z) / T(2))"
 
 
@@ -124,7 +125,7 @@ def kernel(name: str, generic: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def evaluate(name: str, generic: Callable[..., Any], input: Any, n: Any) -> Any:
-    """The polynomials of degrees in an array, or of one; of a number that takes too many steps the declared kernel's."""
+    """The polynomials of degrees in an array, or of one; the declared kernel refuses a number of too many steps."""
     if not hasattr(n, "dtype"):
         if n > STEPS:
             return generic(input, n)
