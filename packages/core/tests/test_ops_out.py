@@ -163,3 +163,21 @@ def test_the_warning_of_a_resized_output_is_found_by_its_first_words():
 def test_an_output_of_another_dtype_is_refused_in_pytorchs_words(call, words):
     with pytest.raises(RuntimeError, match=words):
         call()
+
+
+WITHOUT_OUTPUT = {
+    **dict.fromkeys(("isnan", "isinf", "isfinite", "isreal"), ()),
+    **dict.fromkeys(("fill", "rsub"), (1.0,)),
+    "select_scatter": (weft.zeros(2), 0, 0),
+    "diagonal_scatter": (weft.zeros(2),),
+    "as_strided_scatter": (weft.zeros(2), (2,), (1,)),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_OUTPUT)
+def test_functions_that_take_no_output_refuse_one(name):
+    function, x, out = getattr(weft, name), weft.ones(2, 2), weft.full((2, 2), 7.0)
+    with pytest.raises(TypeError, match=f"{name}.*'out'"):
+        function(x, *WITHOUT_OUTPUT[name], out=out)
+    assert out.eq(7).all()
+    assert function(x, *WITHOUT_OUTPUT[name]).shape == x.shape
