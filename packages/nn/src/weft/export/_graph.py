@@ -12,21 +12,24 @@ import numpy
 import weft
 from weft.export._operators import sym_size
 from weft.export._recording import Call, Constant, Recording, Slot, slots_in
-from weft.export._size_guards import Formula, Guard, Leaf, formula_leaves, formula_of_size, solved, value_of
+from weft.export._size_guards import (
+    OPERATORS,
+    Formula,
+    Guard,
+    Leaf,
+    formula_leaves,
+    formula_of_size,
+    solved,
+    value_of,
+)
 from weft.export._sizes import Repeated, Size, Solver, line_through
 from weft.export.errors import UserError
 from weft.fx import Graph, Node
 
-__all__ = ["GraphMaker", "Tensor", "check_same_calls"]
+__all__ = ["ARITHMETIC", "GraphMaker", "Tensor", "check_same_calls"]
 
-ARITHMETIC: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "floordiv": operator.floordiv,
-    "min": min,
-    "max": max,
-}
+ARITHMETIC = {name: OPERATORS[name] for name in "add sub mul floordiv min max".split()}
+"""What a graph computes sizes by, by name."""
 PLAIN = (bool, float, complex, str, type(None), type(...), weft.dtype, weft.device, weft.layout, weft.memory_format)
 
 

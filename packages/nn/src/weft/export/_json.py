@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import weft
-from weft.export._graph import Tensor
+from weft.export._graph import ARITHMETIC, Tensor
 from weft.export._operators import OpFunction, op_function, sym_size
 from weft.export._size_guards import COMPARISONS, MOST_OPERANDS, OPERATORS, Formula, Guard
 from weft.export._sizes import Repeated, Size
@@ -32,16 +32,7 @@ __all__ = [
 ]
 
 NAMED_TUPLE: Any = pytree.namedtuple  # type: ignore[attr-defined]  # by which all of them are taken apart
-FUNCTIONS = {
-    "getitem": operator.getitem,
-    "sym_size": sym_size,
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "floordiv": operator.floordiv,
-    "min": min,
-    "max": max,
-}
+FUNCTIONS = {"getitem": operator.getitem, "sym_size": sym_size, **ARITHMETIC}
 NAMES = {function: name for name, function in FUNCTIONS.items()}
 # Declared ops are functions of tensors. Of other operations, which may read files or call what they are given, these:
 CREATION = frozenset(

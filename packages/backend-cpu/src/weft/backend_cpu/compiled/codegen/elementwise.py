@@ -461,6 +461,7 @@ def run_elementwise(
 def run_in_panels(key: str, operands: Sequence[Any], plan: Plan, made: Any, cost: int) -> bool:
     """Run a function on one panel of its result after another, for which transposed operands are copied."""
     turn = memory_turn(made.strides)
+    back = np.argsort(turn)
     for panel in plan.panels:
         out, parts, which = made[panel], [], 0
         for each in operands:
@@ -469,7 +470,7 @@ def run_in_panels(key: str, operands: Sequence[Any], plan: Plan, made: Any, cost
                 continue
             part = np.broadcast_to(each, made.shape)[panel]
             if which in plan.packed:
-                copied = np.empty([part.shape[dim] for dim in turn], part.dtype).transpose(np.argsort(turn))
+                copied = np.empty([part.shape[dim] for dim in turn], part.dtype).transpose(back)
                 if not strided_copy(copied, part):
                     copied[...] = part
                 part = copied
